@@ -100,6 +100,7 @@ exec_cta_free(struct exec_cta *c)
     for (size_t i = 0; i < c->ex->guard.n; i++)
         guard_add(&c->grid->guard, &c->ex->guard.v[i]);
     vec_free(&c->ex->guard);
+    members_hand_over(c, c->grid);
     free(c->ex->range);
     free(c->ex->owner);
     free(c->ex->rows);

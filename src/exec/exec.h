@@ -173,6 +173,17 @@ struct guard_reads {
     struct guard_read *v;
 };
 
+/* A lane that executed a .sync instruction whose mask, as the lane gave it, does not name
+ * that lane: the first of the instruction, of the lowest block, in it of the lowest
+ * thread (exec_members.c). */
+struct exec_stranger {
+    uint32_t pc, block, thread, mask;
+};
+struct exec_strangers {
+    size_t n, cap;
+    struct exec_stranger *v;
+};
+
 /* Two warps of a block that touched a word without a barrier between them, at least one
  * of them in a store: exec_races.c. The first access and the second. */
 struct exec_race {
@@ -247,6 +258,7 @@ struct exec_grid {
     enum allot_failure failure; /* kind of the fault that ended the grid */
     struct diag_sink *diag;     /* faults */
     struct guard_reads guard;   /* once its blocks are freed */
+    struct exec_strangers strangers; /* likewise */
     /* exec_run_grid: a warp runs so many instructions before the next one of its block
      * has its turn; 0: until it waits. */
     uint32_t quantum;
@@ -276,6 +288,12 @@ void exec_guard_warnings(struct exec_grid *g,
                          bool (*tell)(void *user, const char *kernel,
                                       const struct diag_loc *loc),
                          void *user);
+
+/* The same for lanes that their own member masks do not name. tell NULL: forgets only. */
+void exec_stranger_warnings(struct exec_grid *g,
+                            bool (*tell)(void *user, const char *kernel,
+                                         const struct diag_loc *loc),
+                            void *user);
 
 /* The same for a race between warps. */
 void exec_race_warning(struct exec_grid *g,

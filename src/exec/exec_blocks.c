@@ -389,6 +389,8 @@ exec_team_wave(struct exec_grid *g, uint64_t done, uint64_t blocks)
         for (size_t k = 0; !commits && k < m->foot.nsaved; k++)
             roll_back(t, &m->foot.saved.v[k]);
         race_watch_drop(m->watch);
+        if (m->cta)
+            members_hand_over(m->cta, commits ? g : NULL);
         if (commits)
             races_merge(g, &m->g);
         diag_free(&m->diag);

@@ -162,6 +162,7 @@ struct exec_cta_priv {
     struct quick_run quick;
     struct byte_owner *owner; /* of each byte of scratchpad; NULL: not looked at */
     bool started;             /* a block, so rows of special registers are filled */
+    struct exec_strangers strangers; /* of all blocks this storage has held */
 };
 
 /* -- decoded program, private part -- */
@@ -531,6 +532,22 @@ warp_tops(const struct exec_warp *w)
 {
     return w->tops + (size_t)w->depth * LANES;
 }
+
+/* -- member masks (exec_members.c) -- */
+
+/* The groups of lanes that name the same member mask, one after another. */
+struct members {
+    const uint32_t *mask_row; /* of each lane; NULL: all name all */
+    uint32_t executing, rest; /* rest: lanes whose group is still to come */
+    uint32_t lanes, who; /* of this group: who gets the answer, who it is made from */
+};
+/* The next group; false: there is none. What a group's lanes write may overwrite the row. */
+bool members_next(struct members *g);
+/* Notes lanes of `mask` that their own member masks m[] do not name. */
+void members_check(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+                   const uint32_t *m);
+/* What the block noted goes to the grid; NULL: is forgotten. */
+void members_hand_over(struct exec_cta *c, struct exec_grid *g);
 
 /* -- faults (exec_fault.c): each returns EXEC_FAULT -- */
 

@@ -697,6 +697,9 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     dev->grid = NULL;
     r->seconds = clock_seconds(CLOCK_MONOTONIC) - t0;
     exec_guard_warnings(&g, first_warning, dev);
+    /* --check sync tells them itself, with their number */
+    exec_stranger_warnings(
+        &g, dev->options.checks & EXEC_CHECK_SYNC ? NULL : first_warning, dev);
     exec_race_warning(&g, first_warning, dev);
     if (ok) {
         dev->failure = ALLOT_OK;

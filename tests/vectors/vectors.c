@@ -4,6 +4,7 @@
 #include "unit/kit/lanes_util.h"
 #include "vectors/matrix.h"
 #include "vectors/video.h"
+#include "vectors/warp.h"
 
 #include "exec/exec.h"
 #include "machine/machine.h"
@@ -474,6 +475,47 @@ video_vectors(struct walk *w)
     }
 }
 
+/* -- between the lanes of a warp -- */
+
+/* What the ISA leaves open is not asked of a card: such a lane reads from itself. */
+static void
+close_open(const struct warp_form *f, struct warp_input *in, enum warp_place place)
+{
+    uint32_t want[2];
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        for (unsigned b = 0; b < 2; b++) {
+            bool open;
+            if (warp_reference(f, in, place, 0xffffffff, 0, i, want, &open) && open)
+                in->word[WARP_B][i] = b ? i : 0;
+        }
+}
+
+static void
+warp_vectors(struct walk *w)
+{
+    struct warp_form f[WARP_FORMS];
+    unsigned n = warp_forms(f);
+    for (unsigned i = 0; i < n && w->go; i++)
+        for (enum warp_place p = 0; p < WARP_PLACES && w->go; p++) {
+            struct vector v = {.sm = f[i].sm < 75 ? 75 : f[i].sm,
+                               .blocks = WARP_PARTITIONS,
+                               .vclass = VEC_EXACT};
+            if (p && !strcmp(f[i].mnemonic, "activemask"))
+                continue;
+            snprintf(v.name, sizeof v.name, "%s %s", f[i].name, warp_places[p]);
+            warp_kernel(&v.text, &f[i], 1, p, v.sm);
+            new_input(&v, v.blocks * WARP_WORDS * WARP_LANES);
+            v.nout = v.blocks * WARP_TRIPS * 2 * WARP_LANES;
+            for (unsigned b = 0; b < v.blocks; b++) {
+                struct warp_input in;
+                warp_draw(&in, b, p, 0xffffffff, &w->rng);
+                close_open(&f[i], &in, p);
+                memcpy(v.in + b * WARP_WORDS * WARP_LANES, in.word, sizeof in.word);
+            }
+            give(w, &v);
+        }
+}
+
 void
 vectors_each(bool (*fn)(const struct vector *v, void *user), void *user)
 {
@@ -483,6 +525,7 @@ vectors_each(bool (*fn)(const struct vector *v, void *user), void *user)
     sparse_vectors(&w);
     wmma_vectors(&w);
     video_vectors(&w);
+    warp_vectors(&w);
 }
 
 /* -- running -- */

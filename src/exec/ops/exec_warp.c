@@ -3,35 +3,48 @@
  * cvta, isspacep).
  *
  * PTX ISA 9.7.9 (data movement) and 9.7.13 (parallel synchronisation). Lanes that execute
- * an instruction are those of `mask`; with .sync the member mask limits them further, and
- * lanes of the mask that run in sibling paths are gathered first (exec_control.c). */
+ * an instruction are those of `mask`. With .sync each gives a member mask: the lanes that it
+ * names are gathered first where they run in sibling paths (exec_control.c), and each group
+ * of lanes with the same mask gets its own answer (exec_members.c). */
 #include "exec/exec_int.h"
 
 #include <string.h>
 
-/* Member mask as the first lane gives it. Gathers; false: do nothing now. Sets *mask. */
+/* All lanes that some executing lane names. */
+static uint32_t
+union_of(const uint32_t *m, uint32_t mask)
+{
+    uint32_t all = 0;
+    for (int i = 0; i < LANES; i++)
+        all |= mask >> i & 1 ? m[i] : 0;
+    return all;
+}
+
+/* Gathers the lanes that the member masks of row `ref` name, those of lanes that join
+ * included: all groups execute together. False: do nothing now. Sets *mask, and the groups. */
 static bool
 gather(struct exec_warp *w, const struct exec_inst *in, uint32_t ref, uint32_t *mask,
-       struct exec_step *s, uint32_t *members)
+       struct exec_step *s, struct members *g)
 {
-    if (ref == REF_NONE) {
-        *members = FULL_MASK;
-        return true;
+    const uint32_t *m = ref == REF_NONE ? NULL : row(w, ref);
+    for (uint32_t named; m && w->sp && (named = union_of(m, *mask)) & ~w->active;) {
+        if (!simt_gather(w, in, named, s))
+            return false;
+        uint32_t now = w->active;
+        if (in->flags & IF_GUARD) {
+            uint32_t p = *(const uint32_t *)(w->regs + in->guard);
+            now &= in->flags & IF_GUARD_NEG ? ~p : p;
+        }
+        uint32_t joined = now & ~*mask;
+        w->cta->n_thread_inst += (uint32_t)__builtin_popcount(joined);
+        s->active = w->active;
+        s->mask = *mask = now;
+        if (!joined)
+            break;
     }
-    const uint32_t *m = row(w, ref);
-    *members = m[bit_lowest(*mask)];
-    if (!w->sp || !(*members & ~w->active))
-        return true;
-    if (!simt_gather(w, in, *members, s))
-        return false;
-    uint32_t now = w->active;
-    if (in->flags & IF_GUARD) {
-        uint32_t p = *(const uint32_t *)(w->regs + in->guard);
-        now &= in->flags & IF_GUARD_NEG ? ~p : p;
-    }
-    w->cta->n_thread_inst += (uint32_t)__builtin_popcount(now & ~*mask);
-    s->active = w->active;
-    s->mask = *mask = now;
+    if (m)
+        members_check(w, in, *mask, m);
+    *g = (struct members){.mask_row = m, .executing = *mask, .rest = *mask};
     return true;
 }
 
@@ -58,27 +71,29 @@ static enum exec_result
 h_vote(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
        struct exec_step *s)
 {
-    uint32_t members;
-    if (!gather(w, in, in->s[1], &mask, s, &members))
+    struct members g;
+    if (!gather(w, in, in->s[1], &mask, s, &g))
         return EXEC_OK;
-    uint32_t who = mask & members, p = *(const uint32_t *)row(w, in->s[0]);
+    uint32_t yes = *(const uint32_t *)row(w, in->s[0]);
     if (in->aux)
-        p = ~p;
-    p &= who;
+        yes = ~yes;
     void *d = row(w, in->d[0]);
-    switch (in->sub) {
-    case VOTE_ALL:
-        set_pred(d, mask, p == who ? FULL_MASK : 0);
-        break;
-    case VOTE_ANY:
-        set_pred(d, mask, p ? FULL_MASK : 0);
-        break;
-    case VOTE_UNI:
-        set_pred(d, mask, p == who || !p ? FULL_MASK : 0);
-        break;
-    default:
-        set32(d, mask, p);
-        break;
+    while (members_next(&g)) {
+        uint32_t p = yes & g.who;
+        switch (in->sub) {
+        case VOTE_ALL:
+            set_pred(d, g.lanes, p == g.who ? FULL_MASK : 0);
+            break;
+        case VOTE_ANY:
+            set_pred(d, g.lanes, p ? FULL_MASK : 0);
+            break;
+        case VOTE_UNI:
+            set_pred(d, g.lanes, p == g.who || !p ? FULL_MASK : 0);
+            break;
+        default:
+            set32(d, g.lanes, p);
+            break;
+        }
     }
     return EXEC_OK;
 }
@@ -125,9 +140,10 @@ static enum exec_result
 h_shfl(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
        struct exec_step *s)
 {
-    uint32_t members, pred, tmp[LANES];
+    struct members g; /* shfl is between lanes: the masks only say who is waited for */
+    uint32_t pred, tmp[LANES];
     int32_t from[LANES];
-    if (!gather(w, in, in->s[3], &mask, s, &members))
+    if (!gather(w, in, in->s[3], &mask, s, &g))
         return EXEC_OK;
     const uint32_t *a = row(w, in->s[0]), *b = row(w, in->s[1]), *c = row(w, in->s[2]);
     switch (in->sub) { /* a loop for each */
@@ -169,40 +185,35 @@ static enum exec_result
 h_match(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         struct exec_step *s)
 {
-    uint32_t members;
-    if (!gather(w, in, in->s[1], &mask, s, &members))
+    struct members g;
+    if (!gather(w, in, in->s[1], &mask, s, &g))
         return EXEC_OK;
     const void *a = row(w, in->s[0]);
-    uint32_t who = mask & members, tmp[LANES] = {0}, all = who;
+    uint32_t *d = in->d[0] == REF_NONE ? NULL : row(w, in->d[0]);
     uint64_t v[LANES];
     for (int i = 0; i < LANES; i++)
         v[i] = in->esize == 8 ? ((const uint64_t *)a)[i] : ((const uint32_t *)a)[i];
-    FOR_BITS(i, who)
-    FOR_BITS(k, who)
-    tmp[i] |= (uint32_t)(v[i] == v[k]) << k;
-    if (who && tmp[bit_lowest(who)] != who)
-        all = 0;
-    uint32_t *d = in->d[0] == REF_NONE ? NULL : row(w, in->d[0]);
-    if (d)
-        FOR_BITS(i, mask)
-    d[i] = in->sub == MATCH_ALL ? all : tmp[i];
-    if (in->d[1] != REF_NONE)
-        set_pred(row(w, in->d[1]), mask, all ? FULL_MASK : 0);
+    while (members_next(&g)) {
+        uint32_t same[LANES] = {0}, all = g.who;
+        FOR_BITS(i, g.lanes)
+        FOR_BITS(k, g.who)
+        same[i] |= (uint32_t)(v[i] == v[k]) << k;
+        FOR_BITS(k, g.who)
+        if (v[k] != v[bit_lowest(g.who)])
+            all = 0;
+        if (d)
+            FOR_BITS(i, g.lanes)
+        d[i] = in->sub == MATCH_ALL ? all : same[i];
+        if (in->d[1] != REF_NONE)
+            set_pred(row(w, in->d[1]), g.lanes, all ? FULL_MASK : 0);
+    }
     return EXEC_OK;
 }
 
-/* s[0]: value, s[1]: member mask */
-static enum exec_result
-h_redux(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-        struct exec_step *s)
+/* One value of the lanes `who`, which are not none. */
+static uint32_t
+reduced(const struct exec_inst *in, const uint32_t *a, uint32_t who)
 {
-    uint32_t members;
-    if (!gather(w, in, in->s[1], &mask, s, &members))
-        return EXEC_OK;
-    uint32_t who = mask & members;
-    const uint32_t *a = row(w, in->s[0]);
-    if (!who)
-        return EXEC_OK;
     uint32_t r = a[bit_lowest(who)];
     FOR_BITS(i, who & (who - 1))
     switch (in->sub) {
@@ -227,7 +238,22 @@ h_redux(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                                 : (a[i] > r ? a[i] : r);
         break;
     }
-    set32(row(w, in->d[0]), mask, r);
+    return r;
+}
+
+/* s[0]: value, s[1]: member mask */
+static enum exec_result
+h_redux(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
+{
+    struct members g;
+    if (!gather(w, in, in->s[1], &mask, s, &g))
+        return EXEC_OK;
+    uint32_t a[LANES]; /* the result may overwrite it */
+    memcpy(a, row(w, in->s[0]), sizeof a);
+    while (members_next(&g))
+        if (g.who)
+            set32(row(w, in->d[0]), g.lanes, reduced(in, a, g.who));
     return EXEC_OK;
 }
 
@@ -240,18 +266,20 @@ h_activemask(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     return EXEC_OK;
 }
 
-/* The lowest lane of the member mask is elected. */
+/* The lowest executing lane of the member mask is elected. */
 static enum exec_result
 h_elect(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         struct exec_step *s)
 {
-    uint32_t members;
-    if (!gather(w, in, in->s[0], &mask, s, &members))
+    struct members g;
+    if (!gather(w, in, in->s[0], &mask, s, &g))
         return EXEC_OK;
-    uint32_t who = mask & members, leader = who ? (uint32_t)bit_lowest(who) : 0;
-    if (in->d[0] != REF_NONE)
-        set32(row(w, in->d[0]), mask, leader);
-    set_pred(row(w, in->d[1]), mask, who ? 1u << leader : 0);
+    while (members_next(&g)) {
+        uint32_t leader = g.who ? (uint32_t)bit_lowest(g.who) : 0;
+        if (in->d[0] != REF_NONE)
+            set32(row(w, in->d[0]), g.lanes, leader);
+        set_pred(row(w, in->d[1]), g.lanes, g.who ? 1u << leader : 0);
+    }
     return EXEC_OK;
 }
 
@@ -259,8 +287,8 @@ static enum exec_result
 h_warp_sync(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             struct exec_step *s)
 {
-    uint32_t members;
-    gather(w, in, in->s[0], &mask, s, &members);
+    struct members g;
+    gather(w, in, in->s[0], &mask, s, &g);
     return EXEC_OK;
 }
 

@@ -113,6 +113,17 @@ static const struct {
                     "setp.lt.u32 %p1, %r1, 32; @%p1 bra E; bar.sync 1, 96;\n"
                     "E:\n" END,
      600, 64, 60, FAILS},
+    {"a lane outside its mask", /* of block 512, lane 0 */
+     BEGIN WORK("st.global.u32 [%d1], %r13;\n") "setp.eq.u32 %p1, %r2, 512;\n"
+                                                "selp.b32 %r5, 0xfffffffe, -1, %p1;\n"
+                                                "vote.sync.ballot.b32 %r6, 1, %r5;\n" END,
+     800, 128, 15, COMMITS},
+    {"a mask that is right in order", /* a wave that is rolled back must not warn */
+     BEGIN WORK("") "ld.global.u32 %r5, [%d0]; bar.sync 0; setp.eq.u32 %p1, %r5, %r2;\n"
+                    "selp.b32 %r5, -1, 0xfffffffe, %p1;\n"
+                    "vote.sync.ballot.b32 %r6, 1, %r5; setp.ne.u32 %p1, %r1, 0;\n"
+                    "@%p1 bra J; add.u32 %r5, %r2, 1; st.global.u32 [%d0], %r5; J:\n" END,
+     600, 64, 40, CONFLICTS},
     {"limit", BEGIN WORK("") END, 800, 128, 120, FAILS},
     {"a race between warps",
      BEGIN WORK("st.global.u32 [%d1], %r13;\n") "setp.ne.u32 %p1, %r2, 512; @%p1 bra E;\n"
@@ -136,6 +147,17 @@ tell(void *user, const char *kernel, const struct diag_loc *loc)
     return true;
 }
 
+static const char *
+diag_text_of(struct kit *k)
+{
+    static char text[4096];
+    struct strbuf b = {0};
+    diag_print(&k->diag, &b);
+    snprintf(text, sizeof text, "%s", b.s ? b.s : "");
+    strbuf_free(&b);
+    return text;
+}
+
 static struct outcome
 run(size_t i, unsigned threads)
 {
@@ -157,6 +179,9 @@ run(size_t i, unsigned threads)
         enum exec_result r = kit_launch(&k, (struct exec_dim){kernels[i].grid, 1, 1},
                                         (struct exec_dim){kernels[i].block, 1, 1});
         exec_race_warning(&k.g, tell, NULL);
+        exec_stranger_warnings(&k.g, tell, NULL);
+        if (!strcmp(kernels[i].name, "a mask that is right in order"))
+            assert_null(strstr(diag_text_of(&k), "member mask"));
         if ((r == EXEC_FAULT) != (kernels[i].fate == FAILS))
             kit_fail(&k, kernels[i].name);
         o.warp += k.g.n_warp_inst;

@@ -250,6 +250,64 @@ matches_and_reductions(void **state)
     kit_free(&k);
 }
 
+/* Four tiles of eight lanes, each with its own mask, in one instruction: what cooperative
+ * groups make of ballot(), any(), all(), match_any() and reduce() of a tile. */
+static void
+tiles_have_their_own_answers(void **state)
+{
+    static const uint32_t want[7][4] = {
+        {0xaa, 0xaa00, 0xaa0000, 0xaa000000}, /* ballot of odd lanes */
+        {0, 1, 0, 0},                         /* any: lane 11 */
+        {1, 1, 0, 1},                         /* all but lane 17 */
+        {0xff, 0xff00, 0xff0000, 0xff000000}, /* match.any of lane / 16 */
+        {0xff, 0xff00, 0xff0000, 0xff000000}, /* match.all of the tile */
+        {28, 92, 156, 220},                   /* redux.add of the lane */
+        {1, 1, 1, 1},                         /* uni */
+    };
+    struct kit k;
+    kit_load(&k, KERNEL("shr.u32 %r4, %l, 3; shl.b32 %r5, %r4, 3; mov.u32 %r6, 255;\n"
+                        "shl.b32 %r6, %r6, %r5; ld.param.u64 %d0, [out];\n"
+                        "mul.wide.u32 %d1, %l, 28; add.u64 %d0, %d0, %d1;\n"
+                        "and.b32 %r7, %l, 1; setp.eq.u32 %p1, %r7, 1;\n"
+                        "vote.sync.ballot.b32 %r8, %p1, %r6; st.global.u32 [%d0], %r8;\n"
+                        "setp.eq.u32 %p1, %l, 11; vote.sync.any.pred %p2, %p1, %r6;\n"
+                        "selp.u32 %r8, 1, 0, %p2; st.global.u32 [%d0+4], %r8;\n"
+                        "setp.ne.u32 %p1, %l, 17; vote.sync.all.pred %p2, %p1, %r6;\n"
+                        "selp.u32 %r8, 1, 0, %p2; st.global.u32 [%d0+8], %r8;\n"
+                        "shr.u32 %r7, %l, 4; match.any.sync.b32 %r8, %r7, %r6;\n"
+                        "st.global.u32 [%d0+12], %r8;\n"
+                        "match.all.sync.b32 %r8|%p2, %r4, %r6;\n"
+                        "st.global.u32 [%d0+16], %r8;\n"
+                        "redux.sync.add.u32 %r8, %l, %r6; st.global.u32 [%d0+20], %r8;\n"
+                        "setp.lt.u32 %p1, %r4, 2; vote.sync.uni.pred %p2, %p1, %r6;\n"
+                        "selp.u32 %r8, 1, 0, %p2; st.global.u32 [%d0+24], %r8;"));
+    uint64_t out = kit_out(&k, 32 * 28);
+    kit_run(&k, 1, 32);
+    for (unsigned t = 0; t < 32; t++)
+        for (unsigned i = 0; i < 7; i++)
+            assert_int_equal(kit_u32(&k, out, t * 7 + i), want[i][t / 8]);
+    kit_free(&k);
+}
+
+/* The results may stand where the mask or the values stood. */
+static void
+results_over_sources(void **state)
+{
+    struct kit k;
+    kit_load(&k, KERNEL("and.b32 %r4, %l, 1; setp.eq.u32 %p1, %r4, 1;\n"
+                        "selp.b32 %r5, 0xaaaaaaaa, 0x55555555, %p1; mov.u32 %r6, %r5;\n"
+                        "setp.lt.u32 %p2, %l, 16; vote.sync.ballot.b32 %r5, %p2, %r5;\n"
+                        "mov.u32 %r7, %l; redux.sync.max.u32 %r7, %r7, %r6;\n"
+                        "match.any.sync.b32 %r6, %r4, %r6; add.u32 %r5, %r5, %r7;\n"
+                        "add.u32 %r5, %r5, %r6; st.global.u32 [%d0], %r5;"));
+    uint64_t out = kit_out(&k, 128);
+    kit_run(&k, 1, 32);
+    for (uint32_t t = 0; t < 32; t++)
+        assert_int_equal(kit_u32(&k, out, t),
+                         t % 2 ? 0xaaaau + 31 + 0xaaaaaaaa : 0x5555u + 30 + 0x55555555);
+    kit_free(&k);
+}
+
 /* One lane of the member mask is elected, the same for all; which one is the machine's
  * choice (PTX ISA 9.7.13.14): here the lowest. */
 static void
@@ -434,6 +492,8 @@ main(void)
         cmocka_unit_test(shuffle_from_lanes_that_take_no_part),
         cmocka_unit_test(votes),
         cmocka_unit_test(matches_and_reductions),
+        cmocka_unit_test(tiles_have_their_own_answers),
+        cmocka_unit_test(results_over_sources),
         cmocka_unit_test(elections),
         cmocka_unit_test(block_barriers),
         cmocka_unit_test(producer_and_consumers),

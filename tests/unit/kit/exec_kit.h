@@ -209,6 +209,7 @@ kit_free(struct kit *k)
     if (k->m)
         ptx_module_free(k->m);
     dev_mem_free(k->mem);
+    vec_free(&k->g.strangers);
     diag_free(&k->diag);
 }
 
