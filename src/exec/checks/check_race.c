@@ -157,6 +157,7 @@ before(void *user, struct exec_warp *w)
 {
     struct exec_checks *k = user;
     struct exec_access *x = &k->access;
+    checks_note_masks(k, w);
     k->known = exec_peek_access(w, x) && x->mask && (x->store || x->atomic) &&
                !x->async && x->bytes <= 4 * CHECK_WORDS - 4;
     if (!k->known)
@@ -183,7 +184,7 @@ join(uint32_t *to, const uint32_t *from, uint32_t n)
         to[i] = from[i] > to[i] ? from[i] : to[i];
 }
 
-/* Lanes of a warp meet. */
+/* Lanes of a warp meet: those of `mask`. */
 static void
 lanes_meet(struct race_block *b, const struct exec_warp *w, uint32_t mask)
 {
@@ -199,6 +200,17 @@ lanes_meet(struct race_block *b, const struct exec_warp *w, uint32_t mask)
     memcpy(b->lane[i][l], all, sizeof all);
     if (mask == FULL_MASK)
         b->together[i] = now;
+}
+
+/* Lanes that give the same member mask meet, at an instruction with masks. */
+static void
+groups_meet(const struct exec_checks *k, struct race_block *b, const struct exec_warp *w,
+            uint32_t mask)
+{
+    struct members g = {
+        .mask_row = k->masks ? k->mask : NULL, .executing = mask, .rest = mask};
+    while (members_next(&g))
+        lanes_meet(b, w, g.lanes);
 }
 
 /* The warp may have told anybody of all that it knows. */
@@ -433,7 +445,7 @@ step(void *user, struct exec_warp *w, const struct exec_step *s)
         ptx_ops[st->op].flags & PTX_CROSSLANE && st->op != PTX_OP_ACTIVEMASK;
     bool copies = s->access.async || (st->copy && st->copy != COPY_ARRIVE);
     if (collective && s->mask)
-        lanes_meet(b, w, s->mask);
+        groups_meet(k, b, w, s->mask);
     if (s->has_access && s->mask &&
         (!st->orders || s->access.atomic || (s->access.async && copies)))
         accesses(k, b, w, s);

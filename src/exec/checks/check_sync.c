@@ -11,6 +11,7 @@ enum {
     DIVERGED,   /* an aligned barrier without some live lanes of its warp */
     NOT_MEMBER, /* a lane whose own mask does not name it */
     MISSING,    /* a live lane of the mask does not execute it */
+    UNEQUAL,    /* a lane of the mask executes it with another mask */
     UNKNOWN,    /* mbarrier: not initialised */
     TWICE,      /* initialised again */
 };
@@ -57,36 +58,23 @@ missing(struct exec_checks *k, const struct exec_warp *w, uint32_t pc, unsigned 
     checks_settle(k);
 }
 
-/* Row of the member mask; REF_NONE: there is none. */
-static uint32_t
-members_of(const struct exec_inst *in, unsigned op)
-{
-    switch (op) {
-    case PTX_OP_VOTEP:
-    case PTX_OP_VOTEB:
-    case PTX_OP_MATCH:
-    case PTX_OP_REDUX:
-        return in->s[1];
-    case PTX_OP_SHFL:
-        return in->s[3];
-    case PTX_OP_BARWARP:
-    case PTX_OP_ELECT:
-        return in->s[0];
-    default:
-        return REF_NONE;
-    }
-}
-
 static enum exec_result
 before(void *user, struct exec_warp *w)
 {
-    struct exec_checks *k = user;
-    const struct exec_prog *p = w->cta->grid->prog;
-    uint32_t ref = members_of(&p->inst[w->pc], p->st[w->pc].op);
-    k->masks = ref != REF_NONE;
-    if (k->masks) /* the result may overwrite it */
-        memcpy(k->mask, row(w, ref), sizeof k->mask);
+    checks_note_masks(user, w);
     return EXEC_OK;
+}
+
+/* Lane `by` names lane `other`, which executes the instruction too, with another mask. */
+static void
+unequal(struct exec_checks *k, const struct exec_warp *w, uint32_t pc, unsigned by,
+        unsigned other)
+{
+    struct finding *f = checks_found(k, EXEC_CHECK_SYNC, UNEQUAL, w, by, pc);
+    f->other = (struct check_who){w->cta->id, w->index * LANES + other};
+    f->detail = k->mask[by];
+    f->addr = k->mask[other];
+    checks_settle(k);
 }
 
 /* Does the lane wait at a collective instruction of its own? From Volta on, bar.warp.sync
@@ -125,6 +113,11 @@ collective(struct exec_checks *k, const struct exec_warp *w, const struct exec_s
             lost |= 1u << j;
         if (lost) {
             missing(k, w, s->pc, MISSING, (unsigned)i, lost);
+            return;
+        }
+        FOR_BITS(j, m[i] & s->mask)
+        if (m[j] != m[i]) { /* groups may not overlap */
+            unequal(k, w, s->pc, (unsigned)i, (unsigned)j);
             return;
         }
     }
@@ -232,6 +225,13 @@ check_sync_tell(const struct exec_checks *k, const struct finding *f)
         hint = "the mask must be that of the threads that come here, such as what "
                "__ballot_sync gave for the same condition";
         break;
+    case UNEQUAL:
+        strbuf_printf(&b, " gives the mask 0x%08x, which names ", f->detail);
+        checks_print_who(k->g, &f->other, &b);
+        strbuf_printf(&b, ", which gives 0x%08x", (uint32_t)f->addr);
+        hint = "all threads that a mask names must give that mask: groups may not "
+               "overlap";
+        break;
     default:
         strbuf_printf(&b, f->kind == UNKNOWN ? " uses " : " initialises ");
         exec_print_place(k->g, f->space, f->addr, &b);
@@ -243,8 +243,9 @@ check_sync_tell(const struct exec_checks *k, const struct finding *f)
     }
     struct diag *d = diag_add(
         k->g->diag, DIAG_WARNING, &loc, "wrong %s in kernel '%s': %s (%llu times)",
-        f->kind == MISSING || f->kind == NOT_MEMBER ? "synchronisation of a warp"
-                                                    : "barrier",
+        f->kind == MISSING || f->kind == NOT_MEMBER || f->kind == UNEQUAL
+            ? "synchronisation of a warp"
+            : "barrier",
         p->entry->name, b.s, (unsigned long long)f->count);
     diag_hint(k->g->diag, d, "%s", hint);
     strbuf_free(&b);

@@ -94,6 +94,36 @@ equal(const struct finding *a, const struct finding *b)
            a->across_blocks == b->across_blocks && blamed(a) == blamed(b);
 }
 
+/* Row of the member mask; REF_NONE: there is none. */
+static uint32_t
+members_of(const struct exec_inst *in, unsigned op)
+{
+    switch (op) {
+    case PTX_OP_VOTEP:
+    case PTX_OP_VOTEB:
+    case PTX_OP_MATCH:
+    case PTX_OP_REDUX:
+        return in->s[1];
+    case PTX_OP_SHFL:
+        return in->s[3];
+    case PTX_OP_BARWARP:
+    case PTX_OP_ELECT:
+        return in->s[0];
+    default:
+        return REF_NONE;
+    }
+}
+
+void
+checks_note_masks(struct exec_checks *k, const struct exec_warp *w)
+{
+    const struct exec_prog *p = w->cta->grid->prog;
+    uint32_t ref = members_of(&p->inst[w->pc], p->st[w->pc].op);
+    k->masks = ref != REF_NONE;
+    if (k->masks)
+        memcpy(k->mask, row(w, ref), sizeof k->mask);
+}
+
 /* The last finding joins an equal one, if there is one. */
 void
 checks_settle(struct exec_checks *k)

@@ -61,6 +61,8 @@ struct block_checks {
 struct finding *checks_found(struct exec_checks *k, unsigned which, unsigned kind,
                              const struct exec_warp *w, unsigned lane, uint32_t pc);
 void checks_settle(struct exec_checks *k);
+/* Before the instruction: fills `masks` and `mask`. Its result may overwrite the row. */
+void checks_note_masks(struct exec_checks *k, const struct exec_warp *w);
 /* Prints "block (0,0,0), thread (1,0,0)". */
 void checks_print_who(const struct exec_grid *g, const struct check_who *who,
                       struct strbuf *out);

@@ -254,6 +254,58 @@ masks_are_wrong(void **state)
           32, VOLTA);
 }
 
+/* Lanes that give different masks: groups that do not overlap are right. */
+#define TWO_MASKS(LOW, HIGH)                                                             \
+    KERNEL("setp.lt.u32 %p0, %r2, 16; selp.b32 %r4, " LOW ", " HIGH ", %p0;\n"           \
+           "vote.sync.any.pred %p1, 1, %r4; st.global.u32 [%d0], 2;")
+
+static void
+masks_overlap(void **state)
+{
+    (void)state;
+    clean(TWO_MASKS("0xffff", "0xffff0000"), 32, VOLTA);
+    clean(TWO_MASKS("0xffff", "0xffff0000"), 20, VOLTA);
+    assert_int_equal(
+        findings(TWO_MASKS("0xffff", "0xffffffff"), SYNC, 1, 32, VOLTA, true), 1);
+    said("thread (16,0,0) gives the mask 0xffffffff, which names block (0,0,0), thread "
+         "(0,0,0), which gives 0x0000ffff");
+    assert_int_equal(
+        findings(TWO_MASKS("0x1ffff", "0xffff0000"), SYNC, 1, 32, VOLTA, true), 1);
+    /* a mask may name threads that have ended */
+    clean(KERNEL("setp.lt.u32 %p0, %r2, 20; @!%p0 exit; bar.warp.sync 0xffffffff;"), 32,
+          VOLTA);
+}
+
+/* Tiles meet each by itself: what another tile of the warp wrote is not in order. */
+static void
+tiles_do_not_order_each_other(void **state)
+{
+    (void)state;
+    static const char *const exchanges[] = {"bar.warp.sync %r9;\n",
+                                            "vote.sync.ballot.b32 %r9, 1, %r9;\n",
+                                            "shfl.sync.idx.b32 %r9, %r9, 0, 31, %r9;\n"};
+    for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
+        for (unsigned tile = 2; tile <= 32; tile *= 2) {
+            struct strbuf b = {0}, t = {0};
+            kit_text(&b,
+                     "div.u32 %r9, %r2, $u; mul.lo.u32 %r9, %r9, $u;\n"
+                     "mov.u32 %r10, 0x$x; shl.b32 %r9, %r10, %r9;\n$s",
+                     tile, tile, tile == 32 ? ~0u : (1u << tile) - 1, exchanges[i]);
+            kit_text(&t,
+                     KERNEL(SHARED "st.shared.u32 [%r5], %r2;\n$s"
+                                   "xor.b32 %r6, %r4, 16; mov.u32 %r7, x;\n"
+                                   "add.u32 %r7, %r7, %r6; ld.shared.u32 %r8, [%r7];\n"
+                                   "st.global.u32 [%d0], %r8;"),
+                     b.s);
+            if (tile >= 8) /* the neighbour in the other half of eight lanes */
+                clean(t.s, 32, VOLTA);
+            else
+                assert_int_equal(findings(t.s, RACE, 1, 32, VOLTA, true), 1);
+            strbuf_free(&b);
+            strbuf_free(&t);
+        }
+}
+
 #define MBARRIER(FIRST, LAST)                                                            \
     PTX_HEAD ".visible .entry k(.param .u64 out)\n{\n" PROLOGUE                          \
              ".shared .align 8 .b64 m;\n.reg .b64 %s;\n"                                 \
@@ -328,6 +380,8 @@ main(void)
         cmocka_unit_test(reads_before_writes),
         cmocka_unit_test(barriers_diverge),
         cmocka_unit_test(masks_are_wrong),
+        cmocka_unit_test(masks_overlap),
+        cmocka_unit_test(tiles_do_not_order_each_other),
         cmocka_unit_test(mbarriers_are_initialised_once),
         cmocka_unit_test(the_line_of_the_source),
         cmocka_unit_test(told_once),
