@@ -38,11 +38,18 @@ cli_check(const struct cli_cmd *cmd, struct cli_sim *s)
 }
 
 bool
-cli_check_end(const struct cli_sim *s, uint64_t findings)
+cli_check_end(const struct cli_sim *s, uint64_t findings, bool complete)
 {
+    const char *rest =
+        complete ? "" : "; a launch failed, the rest of it was not checked";
     if (s->checks && findings)
-        fprintf(stderr, "allot: --check %s: %llu finding%s\n", s->check,
-                (unsigned long long)findings, findings == 1 ? "" : "s");
+        fprintf(stderr, "allot: --check %s: %llu finding%s%s\n", s->check,
+                (unsigned long long)findings, findings == 1 ? "" : "s", rest);
+    else if (s->checks && !complete)
+        fprintf(stderr,
+                "allot: --check %s: a launch failed (above), the rest of it was not "
+                "checked\n",
+                s->check);
     else if (s->checks)
         fprintf(stderr, "allot: --check %s: nothing found\n", s->check);
     return !findings;

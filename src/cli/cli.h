@@ -133,8 +133,9 @@ struct cli_sim {
     }
 /* Reads s->check, which needs no --functional; false after saying what is wrong. */
 bool cli_check(const struct cli_cmd *cmd, struct cli_sim *s);
-/* Says on standard error how many findings there were; true: none. */
-bool cli_check_end(const struct cli_sim *s, uint64_t findings);
+/* Says on standard error how many findings there were; true: none. complete: no launch
+ * failed or was refused, after which nothing can be said of what it did not come to. */
+bool cli_check_end(const struct cli_sim *s, uint64_t findings, bool complete);
 #define CLI_SIM_DEFAULTS                                                                 \
     {                                                                                    \
         .machine = "gtx480", .seed = "1", .compiler = "clang"                            \

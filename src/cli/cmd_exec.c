@@ -39,7 +39,9 @@ tell(const struct want *w, const struct cli_list *pos, const struct program_resu
     bool ok = program_report(stderr, pos->v[0], r, m, o, &w->show, &diag);
     cli_sink(&diag);
     ok &= cli_program_store(s, w->db, pos, r, m);
-    ok &= cli_check_end(s, r->findings);
+    ok &= cli_check_end(s, r->findings,
+                        !r->signal && !json_array_size(r->failures) &&
+                            !json_array_size(r->running));
     program_report_capability(stderr, r, m);
     return ok;
 }

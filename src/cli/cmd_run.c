@@ -65,7 +65,8 @@ simulate(struct cli_session *x, const struct allot_options *o, const struct out 
     cli_progress_end();
     cli_diag(x->d);
     allot_diag_clear(x->d);
-    ok &= !there || cli_check_end(x->sim, allot_device_findings(x->dev));
+    ok &= !there || cli_check_end(x->sim, allot_device_findings(x->dev),
+                                  allot_launch_failure(x->dev) == ALLOT_OK);
     return ok ? EXIT_OK : EXIT_FAILED;
 }
 

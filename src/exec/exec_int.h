@@ -256,6 +256,7 @@ struct prog_priv {
     struct quick *quick; /* by pc */
     quick_enter *enter;
     VEC(struct scratch_var) shared_vars;
+    bool shared_gaps; /* there are bytes between them that are no variable's */
     bool has_calls, has_dynamic, has_alloca;
     struct matrix_places *places;   /* of the fragments in use (exec_matrix.c) */
     VEC(struct zero_row) zero_rows; /* the kernel's, that may be read before written */

@@ -18,7 +18,7 @@
 #define HOST_SPACE ((uint64_t)64 << 30)
 
 /* Generic addresses begin far enough below global memory. */
-enum { MAX_GUARD = 16 << 20 };
+enum { MAX_GUARD = 16 << 20, CHECK_GAP = 4096 };
 
 /* CUDA's cudaLimitDevRuntimePendingLaunchCount */
 enum { PENDING_LAUNCHES = 2048 };
@@ -71,16 +71,20 @@ capacity_of(const struct machine *m)
     return (uint64_t)(m->gpu.memory * 1073741824.0);
 }
 
-/* Takes pass merge-loads out of those of the machine: a vector of three words loads a fourth, which
- * the program does not look at. */
+/* Takes passes out of those of the machine after which accesses are no longer the program's:
+ * merge-loads, whose vector of three words loads a fourth, which the program does not look
+ * at, and merge-scratchpad, which leaves one variable of several. */
 static bool
-load_as_written(struct machine *m, struct diag_sink *diag)
+access_as_written(struct machine *m, struct diag_sink *diag)
 {
-    static const char name[] = "merge-loads";
+    static const char *const out[] = {"merge-loads", "merge-scratchpad"};
     struct strbuf b = {0};
     for (const char *p = m->compiler.cleanup; *p;) {
         const size_t n = strcspn(p, ",");
-        if (strncmp(p, name, sizeof name - 1) != 0)
+        bool keep = true;
+        for (size_t i = 0; i < sizeof out / sizeof *out; i++)
+            keep &= strncmp(p, out[i], strlen(out[i])) != 0;
+        if (keep)
             strbuf_printf(&b, "%s%.*s", b.n ? "," : "", (int)n, p);
         p += n + (p[n] == ',');
     }
@@ -120,7 +124,8 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     if (ok && dev->options.checks && !dev->options.functional)
         ok = diag_error(diag, "checks for kernels need a functional device");
     if (ok && dev->options.checks) {
-        ok = load_as_written(dev->machine, diag);
+        ok = access_as_written(dev->machine, diag);
+        dev_set_gap(dev->mem, CHECK_GAP);
         dev->checks = exec_checks_new(dev->options.checks,
                                       dev->machine->gpu.compute_capability < 70);
         if (dev->options.checks & EXEC_CHECK_INIT)

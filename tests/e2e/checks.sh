@@ -22,6 +22,35 @@ check "three of four words" 0 "$allot" run "$2/tests/e2e/inputs/three_words.ptx"
     --arg buf:256 -m a100 --check all
 has err "nothing found"
 
+# -- one word beyond, beside more of its kind: every allocator, every space --
+${CC:-cc} -O1 -w "$2/tests/programs/bounds.c" -o bounds -ldl || fail "bounds.c"
+for where in device async managed host pitch variable virtual; do
+    check "the last word, $where" 0 "$allot" exec --check all ./bounds $where 120
+    has err "nothing found"
+    check "a word beyond, $where" 1 "$allot" exec --check sync ./bounds $where 124
+    has err "global store of 4 bytes"
+    has err "out of bounds"
+    has err "--check sync: a launch failed (above), the rest of it was not checked"
+    lacks err "nothing found"
+done
+for where in shared before; do
+    check "the last word, $where" 0 "$allot" exec --check all ./bounds $where 120
+    has err "nothing found"
+    check "a word beyond, $where" 1 "$allot" exec --check sync ./bounds $where 124
+    has err "writes 4 bytes of shared memory, 0 bytes behind the end of '"
+    has err "--check sync: 1 finding"
+done
+check "local memory, written" 0 "$allot" exec --check all ./bounds local 120
+has err "nothing found"
+check "local memory, not written" 1 "$allot" exec --check init ./bounds local 124
+has err "reads 4 bytes of local memory, byte 124, which nobody has written"
+check "a word beyond a buffer" 1 "$allot" run "$2/tests/e2e/inputs/beyond.ptx" --grid 1 --block 1 --arg buf:256 --arg buf:256 \
+    --arg 64 --check race
+has err "global store of 4 bytes"
+check "a buffer's last word" 0 "$allot" run "$2/tests/e2e/inputs/beyond.ptx" --grid 1 --block 1 --arg buf:256 --arg buf:256 \
+    --arg 63 --check all
+has err "nothing found"
+
 # -- usage --
 check "an unknown check" 2 "$allot" run vecadd --check rac
 has err "did you mean 'race'?"

@@ -76,10 +76,13 @@ acu_ranges_reset(void)
 
 /* -- allocation -- */
 
-/* 0: more than there can be. */
+/* 0: more than there can be. With checks the bytes asked for and no more, so that an access
+ * beyond them is outside. */
 static uint64_t
 rounded(uint64_t bytes)
 {
+    if (acu.options.checks)
+        return bytes;
     return bytes > UINT64_MAX - GRANULE ? 0 : (bytes + GRANULE - 1) / GRANULE * GRANULE;
 }
 

@@ -130,8 +130,8 @@ find_place(uint64_t size, uint64_t align, uint64_t want)
             at = next;
         void *p = no_access(at, size, MAP_FIXED_NOREPLACE);
         if (p == (void *)(uintptr_t)at) {
-            if (!wanted)
-                acu.virtual_top = at + size;
+            if (!wanted) /* checks: what lies behind one reservation is in no other */
+                acu.virtual_top = at + size + (acu.options.checks ? ACU_GRANULARITY : 0);
             return at;
         }
         if (p != MAP_FAILED) /* a kernel that does not know the flag */

@@ -1,6 +1,6 @@
 /* check_init.c: loads and atomics of memory that nobody has written: global memory since
  * it was allocated (by copies, fills, kernels; variables of modules are zero), scratchpad
- * since the block began. Memory of the host that kernels may touch is not looked at.
+ * since the block began, local memory since the thread did. Memory of the host that kernels may touch is not looked at.
  *
  * A bit for each byte says that it was written (written.h; block_checks.written). A byte is
  * told of once. */
@@ -53,6 +53,33 @@ read(struct exec_checks *k, struct block_checks *b, const struct exec_warp *w,
     write(w, b, space, addr, n);
 }
 
+/* Local memory, since the thread began: what a call leaves on its stack counts as written. */
+static void
+local(struct exec_checks *k, struct block_checks *b, const struct exec_warp *w,
+      uint32_t pc, unsigned lane, const struct exec_access *x)
+{
+    uint32_t **v = &b->local[w->index].written, *n = &b->local[w->index].bytes;
+    const uint64_t at = x->addr[lane], end = at + x->bytes;
+    if (!mem_lane_ok(w, PTX_SPACE_LOCAL, at, x->bytes))
+        return;
+    if (end > *n) {
+        *v = xrealloc(*v, w->local_bytes * sizeof **v);
+        memset(*v + *n, 0, (w->local_bytes - *n) * sizeof **v);
+        *n = w->local_bytes;
+    }
+    for (uint64_t i = at; x->load && i < end; i++)
+        if (!((*v)[i] >> lane & 1)) {
+            struct finding *f = checks_found(k, EXEC_CHECK_INIT, LOAD, w, lane, pc);
+            f->space = PTX_SPACE_LOCAL;
+            f->addr = i;
+            f->bytes = (uint8_t)x->bytes;
+            checks_settle(k);
+            break;
+        }
+    for (uint64_t i = at; i < end; i++)
+        (*v)[i] |= 1u << lane;
+}
+
 static void
 access(void *user, struct exec_warp *w, const struct exec_step *s)
 {
@@ -66,6 +93,8 @@ access(void *user, struct exec_warp *w, const struct exec_step *s)
     FOR_BITS(lane, x->mask)
     {
         unsigned space = x->space ? x->space : x->lane_space[lane];
+        if (space == PTX_SPACE_LOCAL)
+            local(k, b, w, s->pc, (unsigned)lane, x);
         if ((space != PTX_SPACE_GLOBAL && space != PTX_SPACE_SHARED) ||
             !mem_lane_ok(w, space, x->addr[lane], 1))
             continue;
@@ -97,6 +126,8 @@ block_end(void *user, struct exec_cta *c)
     struct block_checks *b = c->priv;
     (void)user;
     free(b->written);
+    for (int i = 0; i < CHECK_WARPS; i++)
+        free(b->local[i].written);
 }
 
 const struct exec_observer check_init = {
@@ -111,13 +142,18 @@ check_init_tell(const struct exec_checks *k, const struct finding *f)
     struct strbuf b = {0};
     checks_print_who(k->g, &f->who, &b);
     strbuf_printf(&b, " %s %u bytes of ", did[f->kind], f->bytes);
-    exec_print_place(k->g, f->space, f->addr, &b);
+    if (f->space == PTX_SPACE_LOCAL)
+        strbuf_printf(&b, "local memory, byte %llu", (unsigned long long)f->addr);
+    else
+        exec_print_place(k->g, f->space, f->addr, &b);
     struct diag *d = diag_add(k->g->diag, DIAG_WARNING, &loc,
                               "uninitialised read in kernel '%s': %s, which nobody has "
                               "written (%llu times)",
                               k->g->prog->entry->name, b.s, (unsigned long long)f->count);
     diag_hint(k->g->diag, d, "%s",
-              f->space == PTX_SPACE_SHARED
+              f->space == PTX_SPACE_LOCAL
+                  ? "a thread's local variables hold anything at first: set them"
+              : f->space == PTX_SPACE_SHARED
                   ? "a card's scratchpad holds what another block left there: write it "
                     "first, and let all threads meet"
                   : "memory that is allocated holds anything: copy to it or fill it, all "

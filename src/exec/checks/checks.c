@@ -173,6 +173,9 @@ launch_end(void *user, struct exec_grid *g)
         case EXEC_CHECK_INIT:
             check_init_tell(k, f);
             break;
+        case CHECK_BOUNDS:
+            check_bounds_tell(k, f);
+            break;
         default:
             check_sync_tell(k, f);
         }
@@ -191,6 +194,7 @@ exec_checks_watch(struct exec_checks *k, struct exec_grid *g)
                                                 .block_start = block_start,
                                                 .block_end = block_end};
     exec_observe(g, &shared, k);
+    exec_observe(g, &check_bounds, k); /* whichever is wanted */
     if (k->which & EXEC_CHECK_SYNC)
         exec_observe(g, &check_sync, k);
     if (k->which & EXEC_CHECK_RACE)

@@ -32,6 +32,9 @@ struct finding {
     uint32_t detail;
 };
 
+/* finding.which: beside enum exec_checked's */
+enum { CHECK_BOUNDS = 128 };
+
 struct race_shadow;
 struct exec_checks {
     unsigned which;      /* enum exec_checked, or-ed */
@@ -52,6 +55,10 @@ struct exec_checks {
 /* Of a block, in exec_cta.priv. */
 struct block_checks {
     uint8_t *written; /* scratchpad: a bit each byte */
+    struct {
+        uint32_t *written; /* a word for each byte of a thread's: a bit each lane */
+        uint32_t bytes;
+    } local[CHECK_WARPS]; /* local memory, by warp */
     struct race_block *race;
     VEC(uint32_t) mbarrier; /* addresses of those initialised */
 };
@@ -68,9 +75,10 @@ void checks_print_who(const struct exec_grid *g, const struct check_who *who,
                       struct strbuf *out);
 
 /* The checks themselves, whose user is struct exec_checks; and what a finding says. */
-extern const struct exec_observer check_race, check_init, check_sync;
+extern const struct exec_observer check_race, check_init, check_sync, check_bounds;
 void check_race_tell(const struct exec_checks *k, const struct finding *f);
 void check_init_tell(const struct exec_checks *k, const struct finding *f);
 void check_sync_tell(const struct exec_checks *k, const struct finding *f);
+void check_bounds_tell(const struct exec_checks *k, const struct finding *f);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { SHARED_GAP = 256 };
+
 /* -- functions of the program -- */
 
 const struct func_info *
@@ -55,7 +57,8 @@ static void
 use_func(struct decoder *d, const struct ptx_operand *o)
 {
     if (o->kind == PTX_OPD_FUNCSYM && !(o->func && o->func->is_entry))
-        add_func(d, o->func); /* a kernel whose address is taken is launched, not called */
+        add_func(d,
+                 o->func); /* a kernel whose address is taken is launched, not called */
 }
 
 static void
@@ -158,6 +161,46 @@ decode_find_shared(const struct prog_priv *pp, const struct ptx_var *v, uint64_t
 }
 
 /* Where the variables lie: analysis/scratchpad.h. */
+static bool
+allocates(const struct ptx_func *f)
+{
+    for (size_t k = 0; k < f->body.n; k++)
+        if (f->body.v[k].op == PTX_OP_SALLOC)
+            return true;
+    return false;
+}
+
+/* With a gap asked for (dev_set_gap): so much behind each static variable, in which checks.c
+ * finds accesses beyond it. Code that allocates its scratchpad while it runs names bytes of
+ * the plain layout, and keeps that. */
+static void
+spread(struct decoder *d, struct scratch_layout *lay)
+{
+    struct prog_priv *pp = d->pp;
+    uint64_t at = 0, align = 16;
+    bool plain = !dev_gap(d->im->mem) || !lay->bytes;
+    for (size_t i = 0; i < pp->funcs.n; i++)
+        plain |= allocates(pp->funcs.v[i]->f);
+    if (plain)
+        return;
+    for (size_t i = 0; i < pp->shared_vars.n; i++) {
+        struct scratch_var *v = &pp->shared_vars.v[i];
+        const uint64_t a = v->var->align ? v->var->align : 1;
+        if (v->var->dynamic) {
+            align = a > align ? a : align;
+            continue;
+        }
+        v->at = at = align_to(at, a);
+        at += v->var->size + SHARED_GAP;
+    }
+    lay->bytes = at - SHARED_GAP; /* beyond the last one an access is a fault already */
+    lay->dynamic_base = align_to(at, align);
+    for (size_t i = 0; i < pp->shared_vars.n; i++)
+        if (pp->shared_vars.v[i].var->dynamic)
+            pp->shared_vars.v[i].at = lay->dynamic_base;
+    pp->shared_gaps = true;
+}
+
 bool
 decode_layout_shared(struct decoder *d)
 {
@@ -172,6 +215,7 @@ decode_layout_shared(struct decoder *d)
     scratch_place(d->p->entry->module, pp->shared_vars.v, pp->shared_vars.n, &lay);
     for (size_t i = 0; i < pp->shared_vars.n; i++)
         pp->has_dynamic |= pp->shared_vars.v[i].var->dynamic;
+    spread(d, &lay);
     if (lay.dynamic_base > DEV_WINDOW)
         return decode_refuse(
             d,

@@ -40,6 +40,7 @@ struct dev_mem {
         shared; /* shared: host memory of a unified memory, else empty */
     uint64_t generation;
     uint64_t guard; /* bytes around an allocation that can be read */
+    uint64_t gap;   /* bytes between allocations, at least */
     uint64_t code_top;
     struct tex_table *textures;  /* made on first use */
     struct dev_heap *heap;       /* likewise */
@@ -131,11 +132,12 @@ find_at(const struct dev_mem *m, uint64_t addr)
     return (ptrdiff_t)lo - 1;
 }
 
-/* Bytes of address space a range of `size` occupies, with the guard behind it. */
+/* Bytes of address space a range of `size` occupies, with guard or gap behind it. */
 static uint64_t
 extent(const struct dev_mem *m, uint64_t size)
 {
-    return (size + m->guard + DEV_ALIGN - 1) / DEV_ALIGN * DEV_ALIGN;
+    uint64_t behind = m->guard > m->gap ? m->guard : m->gap;
+    return (size + behind + DEV_ALIGN - 1) / DEV_ALIGN * DEV_ALIGN;
 }
 
 /* Where the address space of the region's range number i ends. */
@@ -468,6 +470,18 @@ void
 dev_set_guard(struct dev_mem *m, uint64_t bytes)
 {
     m->guard = bytes;
+}
+
+void
+dev_set_gap(struct dev_mem *m, uint64_t bytes)
+{
+    m->gap = bytes;
+}
+
+uint64_t
+dev_gap(const struct dev_mem *m)
+{
+    return m->gap;
 }
 
 uint64_t

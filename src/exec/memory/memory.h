@@ -62,6 +62,10 @@ bool dev_nearest(const struct dev_mem *m, uint64_t addr, struct dev_range *r);
 /* So many bytes before and behind each allocation can be read by kernels, as 0
  * (exec_guard.c): allocations made from now on lie that far apart. At first 0. */
 void dev_set_guard(struct dev_mem *m, uint64_t bytes);
+/* Allocations made from now on, and variables of scratchpad, lie at least so far apart, so
+ * that an access beyond one meets no neighbour; at first 0. */
+void dev_set_gap(struct dev_mem *m, uint64_t bytes);
+uint64_t dev_gap(const struct dev_mem *m);
 uint64_t dev_guard(const struct dev_mem *m);
 /* Whether the byte, which is in no live allocation, is that near to one. */
 bool dev_guarded(const struct dev_mem *m, uint64_t addr);
