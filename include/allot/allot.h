@@ -322,10 +322,10 @@ struct allot_options {
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
-    /* Reads of global memory by kernels within so many bytes before or behind an
-     * allocation give 0, and a warning for each instruction (in the diagnostics of its
-     * first such launch), instead of a fault: at most 16 MiB. 0: they are faults, as
-     * stores and atomics always are. Allocations lie that far apart. */
+    /* Accesses to global memory by kernels within so many bytes before or behind an
+     * allocation are no faults: reads give 0, stores are dropped, atomics both, with a
+     * warning for each instruction (in the diagnostics of its first such launch). At most
+     * 16 MiB; 0: they are faults. Allocations lie that far apart. */
     uint64_t guard;
     bool
         last_result_only; /* a launch frees the results of the one before: memory does not

@@ -699,7 +699,7 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
         {"max-instructions", 0, "N", "give up after N warp instructions of a launch",
          &s->max_instructions, NULL, NULL},
         {"guard", 0, "BYTES",
-         "reads so far outside an allocation give 0 and a warning, not a fault",
+         "so far outside an allocation reads give 0, stores are dropped: a warning, no fault",
          &s->guard, NULL, NULL},
         {"threads", 0, "N",
          "host threads (default 1, with --functional all processors); same result",

@@ -162,11 +162,12 @@ struct exec_dim {
     uint32_t x, y, z;
 };
 
-/* Reads by one instruction in the guard of an allocation (dev_set_guard), and the first
+/* Accesses by one instruction in the guard of an allocation (dev_set_guard), and the first
  * of them: of the lowest block, in it of the lowest thread. */
 struct guard_read {
     uint32_t pc, block, thread, bytes;
     uint64_t addr, count;
+    bool write; /* stores and atomics */
 };
 struct guard_reads {
     size_t n, cap;
@@ -282,7 +283,7 @@ struct exec_speculation {
 struct exec_team *exec_team_new(struct dev_mem *mem, unsigned threads);
 void exec_team_free(struct exec_team *t); /* NULL is allowed */
 
-/* Warns of the reads in guards, an instruction a warning, where `tell` says so; forgets
+/* Warns of the accesses in guards, an instruction a warning, where `tell` says so; forgets
  * them. After the grid has run. */
 void exec_guard_warnings(struct exec_grid *g,
                          bool (*tell)(void *user, const char *kernel,

@@ -369,8 +369,16 @@ check "a guard" 0 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2 --gu
     --arg buf:1000xf32,init=1 --arg buf:1024xf32,init=1,show=2 --arg 1024
 has err "warning: kernel 'saxpy': 24 reads outside of allocations gave 0"
 has out " 3 3"
-check "a guard stops no stores" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2 \
-    --guard 4096 --arg buf:1024xf32 --arg buf:1000xf32 --arg 1024
+for mode in "" -f "--threads 2"; do
+    # shellcheck disable=SC2086 # words
+    check "a guard for stores $mode" 0 "$allot" run "$in/saxpy.ptx" $mode --grid 4 --block 256 --arg 2 \
+        --guard 4096 --arg buf:1024xf32,init=1 --arg buf:1000xf32,init=1,show=1000 --arg 1024
+    has err "warning: kernel 'saxpy': 24 writes outside of allocations were dropped; the first is of block (3,0,0)"
+    has err "(parameter 3, '"
+    has out " 3 3"
+done
+check "no guard for stores" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2 \
+    --guard 64 --arg buf:1024xf32 --arg buf:1000xf32 --arg 1024
 has err "(parameter 3, '"
 for n in 150 200 205 210 230 260; do # awake and asleep when the limit comes
     check "cycle limit $n" 1 "$allot" run vecadd -m a100 --quick --max-cycles $n

@@ -259,7 +259,7 @@ for mode in "" --functional "--threads 2"; do
     has s.json '"guard": "64"'
     has s.json '"check": "passed"'
 done
-check "a guard stops no stores" 1 "$allot" exec --no-table --guard 64 "$p" fault
+check "stores beyond a guard" 1 "$allot" exec --no-table --guard 64 "$p" fault
 has err "global store of 4 bytes at"
 check "a guard with a unit" 0 "$allot" exec --no-table --guard 1K "$p" "row above"
 check "no number" 2 "$allot" exec --guard 1x "$p"

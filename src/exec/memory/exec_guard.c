@@ -1,10 +1,11 @@
-/* exec_guard.c: reads a little outside an allocation (dev_set_guard): bytes within so
- * many of a live one are 0 and are warned of, once for each instruction; those that lie
- * in another allocation are that one's, as on a card. Only reads of global memory: stores
- * and atomics stay refused.
+/* exec_guard.c: accesses a little outside an allocation (dev_set_guard): bytes within so
+ * many of a live one are read as 0, and what is stored there is dropped; each is warned of,
+ * once for each instruction. Bytes that lie in another allocation are that one's, as on a
+ * card. An atomic that is not whole inside is dropped and gives 0. Global memory only; those
+ * of 128 bits stay refused.
  *
  * Blocks keep their own account, which goes to the grid when they are freed. Of an
- * instruction's reads the one of the lowest block and thread is told, so that the warning
+ * instruction's accesses the one of the lowest block and thread is told, so that the warning
  * does not depend on the order of execution. */
 #include "exec/ops/exec_mem.h"
 
@@ -48,11 +49,14 @@ guard_lanes(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     struct exec_cta *c = w->cta;
     const struct dev_mem *m = c->grid->mem;
     *zone = 0;
-    if (!dev_guard(m) || in->kind != MEM_LOAD)
+    if (!dev_guard(m))
         return false;
     FOR_BITS(i, mask)
     {
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
+        if (in->kind != MEM_LOAD &&
+            (space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM))
+            return false; /* nobody writes there */
         if (mem_lane_ok(w, space, x->addr[i], bytes))
             continue;
         if (space != PTX_SPACE_GLOBAL || x->addr[i] % (bytes < 16 ? bytes : 16))
@@ -72,7 +76,8 @@ guard_lanes(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                                .thread = w->index * LANES + (uint32_t)i,
                                .bytes = bytes,
                                .addr = x->addr[i],
-                               .count = 1};
+                               .count = 1,
+                               .write = in->kind != MEM_LOAD};
         guard_add(&c->ex->guard, &r);
     }
     return true;
@@ -83,6 +88,14 @@ guard_copy(struct dev_mem *m, uint64_t addr, void *dst, unsigned n)
 {
     for (unsigned k = 0; k < n; k++)
         ((uint8_t *)dst)[k] = live(m, addr + k) ? *dev_host(m, addr + k) : 0;
+}
+
+void
+guard_store(struct dev_mem *m, uint64_t addr, const void *src, unsigned n)
+{
+    for (unsigned k = 0; k < n; k++)
+        if (live(m, addr + k))
+            *dev_host(m, addr + k) = ((const uint8_t *)src)[k];
 }
 
 static int
@@ -110,11 +123,13 @@ exec_guard_warnings(struct exec_grid *g,
         struct strbuf near = {0};
         exec_fault_near(g, r->addr, r->bytes, &near);
         diag_add(g->diag, DIAG_WARNING, &loc,
-                 "kernel '%s': %llu reads outside of allocations gave 0; the first is of "
-                 "block (%u,%u,%u), thread (%u,%u,%u): %u bytes at 0x%llx: %s",
-                 p->entry->name, (unsigned long long)r->count, r->block % n.x,
-                 r->block / n.x % n.y, r->block / n.x / n.y, r->thread % b.x,
-                 r->thread / b.x % b.y, r->thread / b.x / b.y, r->bytes,
+                 "kernel '%s': %llu %s; the first is of block (%u,%u,%u), thread "
+                 "(%u,%u,%u): %u bytes at 0x%llx: %s",
+                 p->entry->name, (unsigned long long)r->count,
+                 r->write ? "writes outside of allocations were dropped"
+                          : "reads outside of allocations gave 0",
+                 r->block % n.x, r->block / n.x % n.y, r->block / n.x / n.y,
+                 r->thread % b.x, r->thread / b.x % b.y, r->thread / b.x / b.y, r->bytes,
                  (unsigned long long)r->addr, near.s);
         exec_note_source(p, r->pc, g->diag);
         strbuf_free(&near);

@@ -366,6 +366,23 @@ wait_store(const struct log_entry *e)
                    in->esize, v[k * LANES + (unsigned)i]);
 }
 
+/* Lanes that write in the guard of an allocation. */
+static void
+store_guarded(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+              const uint64_t *a, const uint64_t *v)
+{
+    FOR_BITS(i, mask)
+    for (unsigned e = 0; e < in->nvec; e++)
+        guard_store(w->cta->grid->mem, a[i] + e * in->esize, &v[e * LANES + (unsigned)i],
+                    in->esize);
+}
+
+static void
+wait_store_guarded(const struct log_entry *e)
+{
+    store_guarded(e->w, e->in, e->mask, e->a, log_values(e));
+}
+
 /* d[i] = s[i] for the lanes of mask. */
 static void
 blend(uint32_t *d, const uint32_t *s, uint32_t mask)
@@ -451,6 +468,14 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     return EXEC_OK;
 }
 
+static void
+store_values(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, uint64_t *v)
+{
+    FOR_BITS(i, mask)
+    for (unsigned e = 0; e < in->nvec; e++)
+        v[e * LANES + (unsigned)i] = mem_data_lane(w, in, e, (unsigned)i);
+}
+
 enum exec_result
 mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
@@ -460,19 +485,28 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     s->has_access = true;
     if (local_rows(w, in, mask, x, false))
         return EXEC_OK;
-    if (!mem_allowed(w, in, mask, x))
+    uint32_t zone = 0;
+    if (!mem_allowed(w, in, mask, x) && !guard_lanes(w, in, mask, x, x->bytes, &zone))
         return mem_blame(w, in, mask, x, x->bytes);
     uint32_t later;
-    if (!waiting(w, in, x, mask, &later))
+    if (!waiting(w, in, x, mask & ~zone, &later))
         return EXEC_FAULT;
     if (later) {
         uint64_t *v = log_add(w, in, later, wait_store, SHAPE_ALL, x->addr,
                               in->nvec * LANES * sizeof *v);
-        FOR_BITS(i, later)
-        for (unsigned e = 0; e < in->nvec; e++)
-            v[e * LANES + (unsigned)i] = mem_data_lane(w, in, e, (unsigned)i);
+        store_values(w, in, later, v);
     }
-    FOR_BITS(i, mask & ~later)
+    if (zone) {
+        uint64_t v[4 * LANES];
+        store_values(w, in, zone, v);
+        if (w->cta->log)
+            memcpy(log_add(w, in, zone, wait_store_guarded, SHAPE_ALL, x->addr,
+                           in->nvec * LANES * sizeof *v),
+                   v, in->nvec * LANES * sizeof *v);
+        else
+            store_guarded(w, in, zone, x->addr, v);
+    }
+    FOR_BITS(i, mask & ~zone & ~later)
     for (unsigned e = 0; e < in->nvec; e++)
         lane_write(w, LANE_SPACE(x, i), x->addr[i] + e * in->esize, (unsigned)i,
                    in->esize, mem_data_lane(w, in, e, (unsigned)i));
@@ -751,8 +785,12 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     s->has_access = true;
     if (atom_shared(w, in, mask, x))
         return EXEC_OK;
-    if (!mem_allowed(w, in, mask, x))
+    uint32_t zone = 0;
+    if (!mem_allowed(w, in, mask, x) && !guard_lanes(w, in, mask, x, x->bytes, &zone))
         return mem_blame(w, in, mask, x, x->bytes);
+    if (zone && in->data[0] != REF_NONE)
+        mem_put_element(w, in, 0, zone, (uint64_t[LANES]){0});
+    mask &= ~zone;
     uint64_t keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
     uint32_t later;
     if (!waiting(w, in, x, mask, &later))

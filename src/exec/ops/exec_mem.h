@@ -75,11 +75,12 @@ unsigned mem_generic_space(uint64_t *addr);
 bool mem_lane_ok(const struct exec_warp *w, unsigned space, uint64_t addr,
                  unsigned bytes);
 /* An access that mem_allowed refuses: may it be made all the same, for its lanes are
- * allowed or read in the guard of an allocation? *zone: the latter, which read by
- * guard_copy. Takes them down. */
+ * allowed or lie in the guard of an allocation? *zone: the latter, which read by guard_copy
+ * and write by guard_store. Takes them down. */
 bool guard_lanes(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                  const struct exec_access *x, unsigned bytes, uint32_t *zone);
 void guard_copy(struct dev_mem *m, uint64_t addr, void *dst, unsigned n);
+void guard_store(struct dev_mem *m, uint64_t addr, const void *src, unsigned n);
 void guard_add(struct guard_reads *all, const struct guard_read *r);
 /* What a matrix instruction will access (exec_tile.c). */
 void tile_access(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,

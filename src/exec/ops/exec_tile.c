@@ -86,7 +86,7 @@ tile_access(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask
 }
 
 /* Checks the access, which must be to global or shared memory; *host is its base. *zone:
- * lanes that read in the guard of an allocation. */
+ * lanes in the guard of an allocation. */
 static enum exec_result
 check(struct exec_warp *w, const struct exec_inst *in, const struct exec_access *x,
       uint8_t **host, uint32_t *zone)
@@ -176,7 +176,10 @@ h_wmma(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                 set_element(tile, f->bits, in_tile(p, f->at[lane * n + i]), v);
             }
         for (unsigned i = 0; i < LANES; i++)
-            memcpy(host + x->addr[i], tile + i * x->bytes, x->bytes);
+            if (zone >> i & 1)
+                guard_store(w->cta->grid->mem, x->addr[i], tile + i * x->bytes, x->bytes);
+            else
+                memcpy(host + x->addr[i], tile + i * x->bytes, x->bytes);
         return EXEC_OK;
     }
     for (unsigned i = 0; i < LANES; i++)

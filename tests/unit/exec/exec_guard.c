@@ -88,6 +88,71 @@ reads_are_zero(void **state)
     }
 }
 
+/* Stores are dropped, what of them lies inside is made; atomics give 0 besides. */
+static void
+writes_are_dropped(void **state)
+{
+    static const struct {
+        const char *code;
+        int64_t offset; /* of thread 0 */
+        uint32_t value; /* what is left in %r1, 9 at first */
+        uint32_t last;  /* the second buffer's last word */
+    } t[] = {
+        {"st.global.u32 [%d0], %r1;", -4, 9, 0x01010101},
+        {"st.global.u32 [%d0], %r1;", -GUARD, 9, 0x01010101},
+        {"st.u32 [%d0], %r1;", BYTES, 9, 0x01010101},
+        {"st.volatile.global.u32 [%d0], %r1;", BYTES + GUARD - 4, 9, 0x01010101},
+        {"st.global.u8 [%d0], %r1;", BYTES, 9, 0x01010101},
+        {"st.global.u64 [%d0], %d3;", BYTES, 9, 0x01010101},
+        {"st.global.v2.u32 [%d0], {%r1, %r1};", BYTES, 9, 0x01010101},
+        {"st.global.v4.u32 [%d0], {%r2, %r1, %r1, %r1};", BYTES - 8, 9, 9},
+        {"atom.global.add.u32 %r1, [%d0], 5;", BYTES, 0, 0x01010101},
+        {"atom.global.exch.b64 %d3, [%d0], %d3; cvt.u32.u64 %r1, %d3;", -8, 0,
+         0x01010101},
+        {"atom.cas.b32 %r1, [%d0], 0, 7;", -4, 0, 0x01010101},
+        {"red.global.add.u32 [%d0], 5;", -4, 9, 0x01010101},
+        {"red.global.max.s32 [%d0], %r1;", BYTES + 4, 9, 0x01010101},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct kit k;
+        load(&k, t[i].code, t[i].offset);
+        if (launch(&k, 1) != EXEC_OK)
+            kit_fail(&k, t[i].code);
+        uint64_t out, p;
+        memcpy(&out, k.params, 8);
+        memcpy(&p, k.params + 8, 8);
+        assert_int_equal(kit_u32(&k, out, 0), t[i].value);
+        assert_int_equal(kit_u32(&k, p, 0), 0x01010101);
+        assert_int_equal(kit_u32(&k, p, BYTES / 4 - 1), t[i].last);
+        assert_int_equal(k.g.guard.n, 1);
+        assert_int_equal(k.g.guard.v[0].count, 1);
+        assert_true(k.g.guard.v[0].write);
+        vec_free(&k.g.guard);
+        kit_free(&k);
+    }
+}
+
+/* The other lanes write. */
+static void
+some_lanes_write(void **state)
+{
+    static const char *const code[] = {
+        "add.u64 %d0, %d0, %d2; st.global.u32 [%d0], %r1;",
+        "add.u64 %d0, %d0, %d2; red.global.and.b32 [%d0], 0;"};
+    for (int c = 0; c < 2; c++) {
+        struct kit k;
+        load(&k, code[c], -40);
+        assert_int_equal(launch(&k, 70), EXEC_OK);
+        uint64_t p;
+        memcpy(&p, k.params + 8, 8);
+        for (unsigned i = 0; i < BYTES / 4; i++)
+            assert_int_equal(kit_u32(&k, p, i), c ? 0 : 9);
+        assert_int_equal(k.g.guard.v[0].count, 20);
+        vec_free(&k.g.guard);
+        kit_free(&k);
+    }
+}
+
 /* The other lanes read what is there. */
 static void
 some_lanes(void **state)
@@ -140,11 +205,12 @@ all_else_is_a_fault(void **state)
         {"ld.global.u32 %r1, [%d0];", BYTES + GUARD},
         {"ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d0];", BYTES + GUARD - 8},
         {"ld.global.u32 %r1, [%d0];", -2},
-        {"st.global.u32 [%d0], %r1;", -4},
-        {"st.u32 [%d0], %r1;", BYTES},
-        {"st.global.v2.u32 [%d0], {%r1, %r1};", BYTES},
-        {"atom.global.add.u32 %r1, [%d0], 0;", BYTES},
-        {"red.global.add.u32 [%d0], 0;", -4},
+        {"st.global.u32 [%d0], %r1;", -GUARD - 4},
+        {"st.u32 [%d0], %r1;", BYTES + GUARD},
+        {"st.global.u32 [%d0], %r1;", -2},
+        {"st.global.v4.u32 [%d0], {%r1, %r1, %r1, %r1};", BYTES + GUARD - 8},
+        {"atom.global.add.u32 %r1, [%d0], 0;", BYTES + GUARD},
+        {"red.global.add.u32 [%d0], 0;", -GUARD - 4},
         {"mov.u32 %r2, s; ld.shared.u32 %r1, [%r2+1024];", 0},
         {"mov.u64 %d0, 0; ld.global.u32 %r1, [%d0];", 0},
     };
@@ -239,9 +305,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_are_zero), cmocka_unit_test(some_lanes),
-        cmocka_unit_test(tiles),          cmocka_unit_test(all_else_is_a_fault),
-        cmocka_unit_test(off_by_default), cmocka_unit_test(zones_between_allocations),
+        cmocka_unit_test(reads_are_zero),
+        cmocka_unit_test(some_lanes),
+        cmocka_unit_test(writes_are_dropped),
+        cmocka_unit_test(some_lanes_write),
+        cmocka_unit_test(tiles),
+        cmocka_unit_test(all_else_is_a_fault),
+        cmocka_unit_test(off_by_default),
+        cmocka_unit_test(zones_between_allocations),
         cmocka_unit_test(warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
