@@ -18,6 +18,8 @@
  * of nvJitLink, loaded by whatever path, comes ours (nvjitlink.c), which is told where
  * the other lies.
  *
+ * Libraries that have nothing but machine code are named on standard error.
+ *
  * Nothing of allot is linked here: the library may stand in any process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -293,6 +295,50 @@ open_nvjitlink(const char *path, int flags)
     return lib;
 }
 
+/* -- libraries that cannot be simulated -- */
+
+/* NVIDIA's libraries as it ships them: stripped, with the runtime and machine code inside.
+ * Every call of theirs that needs the GPU fails, which programs may overlook. */
+static const struct closed {
+    const char *stem, *name;
+} closed[] = {
+    {"libcublas", "cuBLAS"},     {"libnvblas", "cuBLAS"},      {"libcufft", "cuFFT"},
+    {"libcurand", "cuRAND"},     {"libcusparseLt", "cuSPARSELt"},
+    {"libcusparse", "cuSPARSE"}, {"libcusolver", "cuSOLVER"},  {"libcudnn", "cuDNN"},
+    {"libnccl", "NCCL"},         {"libcutensor", "cuTENSOR"},  {"libnpp", "NPP"},
+    {"libnvjpeg", "nvJPEG"},     {"libnvinfer", "TensorRT"},   {"libcudss", "cuDSS"},
+    {"libnvshmem", "NVSHMEM"},
+};
+enum { CLOSED = sizeof closed / sizeof *closed };
+
+/* The row of a file's name, NULL: it is none of these. */
+static const struct closed *
+closed_library(const char *file)
+{
+    for (int i = 0; i < CLOSED; i++)
+        if (!strncmp(file, closed[i].stem, strlen(closed[i].stem)) && strstr(file, ".so"))
+            return &closed[i];
+    return NULL;
+}
+
+/* Once for each product. */
+static void
+tell_closed(const struct closed *c, const char *path)
+{
+    static bool told[CLOSED];
+    bool before = false;
+    for (int i = 0; i < CLOSED; i++)
+        if (!strcmp(closed[i].name, c->name)) {
+            before |= told[i];
+            told[i] = true;
+        }
+    if (!before)
+        fprintf(stderr,
+                "allot: %s (%s) has machine code without PTX and cannot be simulated: its "
+                "calls fail; use kernels with PTX in its place\n",
+                c->name, path);
+}
+
 /* -- what is loaded -- */
 
 /* nvcc's start-up function, one a source file: registers its kernels and variables. */
@@ -315,11 +361,14 @@ look_at(const char *path, uintptr_t base, bool started)
         nvrtc_gives_ptx(path);
         return;
     }
+    const struct closed *c = closed_library(file);
     if (open_program(&p, path, base) && has(&p, "__cudaRegisterFatBinary") &&
         has(&p, "cudaLaunchKernel")) {
         replace(&p, open_runtime(&p, path), path);
         if (started)
             register_again(&p);
+    } else if (c) {
+        tell_closed(c, path);
     }
     if (p.file)
         munmap((void *)(uintptr_t)p.file, p.size);
@@ -384,6 +433,13 @@ start(void)
     look_at_new();
 }
 
+/* What was loaded where a caller's own folders were searched. */
+__attribute__((destructor)) static void
+end(void)
+{
+    look_at_new();
+}
+
 /* Libraries that come later. Where a name without a folder is looked for depends on who
  * asks, so that such a call is passed on as the caller's own. */
 __attribute__((visibility("default"), optimize("O2"))) void *
@@ -397,7 +453,7 @@ dlopen(const char *name, int flags)
         handle = open_nvjitlink(name, flags);
         if (!handle)
             handle = next_dlopen(name, flags);
-    } else if (name && !strncmp(name, "libnvrtc.", 9)) {
+    } else if (name && (!strncmp(name, "libnvrtc.", 9) || closed_library(name))) {
         handle = next_dlopen(name, flags);
     }
     if (handle)

@@ -130,9 +130,8 @@ program_environment(const struct program_setup *s, const char *libraries,
     prepend("LD_LIBRARY_PATH", libraries);
     if (p->rpath && *p->runtime) /* its own folders would be searched first */
         preload(libraries, p->runtime);
-    /* src/cuda/static.c; a program without device code of its own may start one with. */
-    if (p->static_runtime || !p->device_code)
-        preload(libraries, "liballot-static.so");
+    /* src/cuda/static.c: for a runtime inside the program, or inside what it loads or starts. */
+    preload(libraries, "liballot-static.so");
     keep_ptx(libraries);
     setenv("ALLOT_MACHINE", file && realpath(s->machine, machine) ? machine : s->machine,
            1);

@@ -189,4 +189,35 @@ has out "[true][--ptx][k.cu][-o][k.cubin]"
 rm true/nvcc
 check "nvcc gone" 127 env PATH="$cuda/bin:/bin" nvcc --cubin k.cu
 has err "there is no nvcc in PATH"
+
+# -- NVIDIA's libraries without PTX: named in one line, linked or loaded, by path or name --
+cat >open.c <<'EOF'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int n, char **v) {
+    for (int i = 1; i < n; i++)
+        printf("%d\n", dlopen(v[i], RTLD_NOW) != NULL);
+}
+EOF
+${CC:-cc} -o open open.c -ldl
+echo 'int own;' >own.c
+for library in libcublas.so.13 libcublasLt.so.13 libcufft.so.12 libcurand.so.10 libcusparse.so.12 libcusolver.so.12 \
+    libcudnn.so.9 libnccl.so.2 libcutensor.so.2 libnppc.so.13 libnvjpeg.so.13 libnvinfer.so.10; do
+    ${CC:-cc} -shared -fPIC -o wheel/$library -Wl,-soname,$library own.c
+    check "$library by path" 0 "$allot" exec ./open "$dir/wheel/$library"
+    has out 1
+    [ "$(grep -c "^allot: .* ($dir/wheel/$library) has machine code without PTX and cannot be simulated" err)" = 1 ] ||
+        fail "$library is not named" err
+    check "$library by name" 0 env LD_LIBRARY_PATH="$dir/wheel" "$allot" exec ./open $library
+    has err "($dir/wheel/$library) has machine code without PTX"
+done
+has err "allot: TensorRT ("
+check "two of one product" 0 "$allot" exec ./open "$dir/wheel/libcublas.so.13" "$dir/wheel/libcublasLt.so.13"
+[ "$(grep -c 'has machine code without PTX' err)" = 1 ] || fail "cuBLAS is named once" err
+echo 'int main(void) { extern int own; return own; }' >linked.c
+${CC:-cc} -o linked linked.c wheel/libcufft.so.12 -Wl,-rpath,"$dir/wheel"
+check "a linked library" 0 "$allot" exec ./linked
+has err "allot: cuFFT ($dir/wheel/libcufft.so.12) has machine code without PTX"
+check "another library" 0 "$allot" exec ./open "$dir/wheel/libnvrtc.so.13"
+lacks err "has machine code without PTX"
 finish stand-ins

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "cuda/core/core_int.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 static struct acu_module *
@@ -340,7 +341,12 @@ acu_symbol_find(const void *host)
 struct acu_module *
 acu_register_image(const void *wrapper)
 {
-    struct acu_module *m = module_new("the program's PTX");
+    /* Of a library: by its name. */
+    Dl_info of;
+    const char *slash =
+        dladdr(wrapper, &of) && of.dli_fname ? strrchr(of.dli_fname, '/') : NULL;
+    struct acu_module *m =
+        module_new(slash && strstr(slash, ".so") ? slash + 1 : "the program's PTX");
     m->image = wrapper;
     m->registered = true;
     return m;

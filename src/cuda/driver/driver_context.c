@@ -192,13 +192,16 @@ cuGetExportTable(const void **table, const unsigned char *uuid)
         return ACU_INVALID_VALUE;
     *table = NULL;
     acu_begin_light();
-    bool tell = !said && !asks_in_vain(__builtin_return_address(0));
+    const void *caller = __builtin_return_address(0);
+    bool tell = !said && !asks_in_vain(caller);
+    Dl_info of;
     if (tell)
         acu_say(
-            "a CUDA runtime linked statically (nvcc's default) asks for private tables "
-            "of the driver; it takes no other driver than NVIDIA's, and its calls "
+            "a CUDA runtime linked statically (nvcc's default) in %s asks for private "
+            "tables of the driver; it takes no other driver than NVIDIA's, and its calls "
             "will fail: rebuild with -cudart shared, or, if it stands in the program "
-            "itself, run that unstripped by 'allot exec'");
+            "itself, run that unstripped by 'allot exec'",
+            dladdr(caller, &of) && of.dli_fname ? of.dli_fname : "the program");
     said |= tell;
     return drv_end(ACU_NOT_FOUND);
 }
