@@ -111,25 +111,23 @@ by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The array that a line lies in; they are few. */
+/* The array that a line lies in. Lines come in rising order: it is the last one, or new. */
 static size_t
 array_of(struct workset *w, uint64_t line)
 {
-    const uint64_t at = w->base + (line << w->shift);
-    for (size_t i = 0; i < w->arrays.n; i++)
-        if (at + (UINT64_C(1) << w->shift) > w->arrays.v[i].addr &&
-            at < w->arrays.v[i].addr + w->arrays.v[i].bytes)
-            return i;
-    struct dev_range r = {.addr = at, .size = UINT64_C(1) << w->shift};
-    for (uint64_t k = 0; k < UINT64_C(1) << w->shift; k++)
-        if (dev_find(w->mem, at + k, &r))
+    const uint64_t at = w->base + (line << w->shift),
+                   end = at + (UINT64_C(1) << w->shift);
+    const size_t n = w->arrays.n;
+    if (n && at < w->arrays.v[n - 1].addr + w->arrays.v[n - 1].bytes)
+        return n - 1;
+    struct dev_range r = {.addr = at, .size = end - at}, found;
+    for (uint64_t a = at; a < end; a++)
+        if (dev_find(w->mem, a, &found) && !found.dead) {
+            r = found;
             break;
-    size_t i = w->arrays.n;
-    vec_push(&w->arrays);
-    for (; i && w->arrays.v[i - 1].addr > r.addr; i--)
-        w->arrays.v[i] = w->arrays.v[i - 1];
-    w->arrays.v[i] = (struct workset_array){.addr = r.addr, .bytes = r.size};
-    return i;
+        }
+    *vec_push(&w->arrays) = (struct workset_array){.addr = r.addr, .bytes = r.size};
+    return n;
 }
 
 void

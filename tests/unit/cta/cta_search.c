@@ -297,6 +297,143 @@ window_counts_common_lines_once(void **state)
     }
 }
 
+/* The windows looked at: where they start, how many, how long. */
+struct windows {
+    uint64_t each; /* what a window has together */
+    uint32_t length, n, start[64];
+};
+
+static uint64_t
+note_window(void *user, const uint32_t *blocks, size_t n)
+{
+    struct windows *w = user;
+    if (w->length != n)
+        w->n = 0;
+    w->length = (uint32_t)n;
+    assert_true(w->n < 64);
+    for (size_t i = 1; i < n; i++)
+        assert_int_equal(blocks[i], blocks[0] + i);
+    w->start[w->n++] = blocks[0];
+    return w->each;
+}
+
+/* Of 101 starts, 32 windows from the first to the last; of 32 and fewer, all. */
+static void
+windows_are_spread_over_the_launch(void **state)
+{
+    struct windows w = {.each = 5};
+    struct cta_problem p = {
+        .blocks = 102, .capacity = 5, .max_tlp = 2, .together = note_window, .user = &w};
+    cta_schedule_free(cta_window(&p));
+    assert_int_equal(w.length, 2);
+    assert_int_equal(w.n, 32);
+    for (uint32_t i = 0; i < 32; i++)
+        assert_int_equal(w.start[i], 100 * i / 31);
+    for (uint32_t blocks = 2; blocks <= 33; blocks++) {
+        p.blocks = blocks;
+        w.n = 0;
+        cta_schedule_free(cta_window(&p));
+        assert_int_equal(w.n, blocks - 1);
+        for (uint32_t i = 0; i < w.n; i++)
+            assert_int_equal(w.start[i], i);
+    }
+}
+
+/* By LMF six blocks of size 1 go 4 + 2, which costs a change of the TLP, or 3 + 3 with k one
+ * lower, which does not. */
+static void
+the_search_goes_on_below_the_largest_k(void **state)
+{
+    static const uint64_t size[6] = {1, 1, 1, 1, 1, 1};
+    struct cta_problem p = {.blocks = 6,
+                            .size = size,
+                            .capacity = 100,
+                            .max_tlp = 4,
+                            .cps = 1,
+                            .packer = packer_find("lmf")};
+    struct cta_schedule *s = cta_search(&p);
+    assert_null(cta_infeasible(&p, s));
+    assert_int_equal(s->nsteps, 2);
+    assert_int_equal(s->step[0].tlp, 3);
+    assert_int_equal(s->step[1].tlp, 3);
+    cta_schedule_free(s);
+}
+
+/* No items: no bins. */
+static void
+nothing_needs_no_bins(void **state)
+{
+    for (size_t i = 0; packer_at(i); i++) {
+        const struct pack_items p = {.capacity = 10, .k = 3};
+        assert_int_equal(packer_at(i)->pack(&p, NULL), 0);
+    }
+}
+
+/* The least number of bins: by number, by the sum, and without the largest of each. */
+static void
+the_lower_bound_by_hand(void **state)
+{
+    const uint64_t size[] = {9, 8, 7, 6, 5, 3, 1, 1}; /* 40 */
+    struct pack_items p = {.n = 8, .size = size, .capacity = 10, .k = 8};
+    assert_int_equal(pack_lower_bound(&p, false), 4);
+    p.capacity = 9; /* 40 of 36 */
+    assert_int_equal(pack_lower_bound(&p, false), 5);
+    p.capacity = 8; /* 9 counts as 8: 39 of 32, 40 */
+    assert_int_equal(pack_lower_bound(&p, false), 5);
+    p.k = 2;
+    p.capacity = 100;
+    assert_int_equal(pack_lower_bound(&p, false), 4);
+    p.k = 3;
+    assert_int_equal(pack_lower_bound(&p, false), 3);
+    /* Open end, capacity 8: with two on top (8 + 8) 23 remain for 16, with three 16 for 24. */
+    p.capacity = 8;
+    p.k = 8;
+    assert_int_equal(pack_lower_bound(&p, true), 3);
+    /* 23 for two of 12: 9 and 8 on top, 7 + 6 + 5 + 3 + 1 + 1 below */
+    p.capacity = 12;
+    assert_int_equal(pack_lower_bound(&p, true), 2);
+    p.capacity = 11;
+    assert_int_equal(pack_lower_bound(&p, true), 3);
+}
+
+struct numbers {
+    struct pack_items items; /* first: what fits() gets */
+    uint32_t fits_from, tried[64], n;
+};
+
+static bool
+fits_from(const struct pack_items *p, uint32_t bins, uint32_t *bin)
+{
+    struct numbers *x = (struct numbers *)(uintptr_t)p;
+    (void)bin;
+    assert_true(x->n < 64);
+    x->tried[x->n++] = bins;
+    return bins >= x->fits_from;
+}
+
+/* One bin more for the first seven failures, then 8 * 8 / 32 = 2, 9 * 9 / 32 = 2, 3; then
+ * halves. The last number tried is the result. */
+static void
+the_number_of_bins_is_searched(void **state)
+{
+    for (uint32_t want = 3; want <= 400; want++) {
+        struct numbers x = {.fits_from = want};
+        assert_int_equal(pack_search(&x.items, 3, 400, fits_from, NULL), want);
+        assert_int_equal(x.tried[0], 3);
+        assert_int_equal(x.tried[x.n - 1], want);
+        for (uint32_t i = 0; i < x.n; i++)
+            assert_true(x.tried[i] <= 400);
+    }
+    static const uint32_t tried[] = {3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 15, 16};
+    struct numbers x = {.fits_from = 16};
+    assert_int_equal(pack_search(&x.items, 3, 400, fits_from, NULL), 16);
+    assert_int_equal(x.n, sizeof tried / sizeof *tried);
+    assert_memory_equal(x.tried, tried, sizeof tried);
+    struct numbers from = {.items.least = 7, .fits_from = 2};
+    assert_int_equal(pack_search(&from.items, 3, 400, fits_from, NULL), 7);
+    assert_int_equal(from.n, 1);
+}
+
 int
 main(void)
 {
@@ -311,6 +448,11 @@ main(void)
         cmocka_unit_test(random_orders_are_equally_likely),
         cmocka_unit_test(many_blocks_take_less_than_a_second),
         cmocka_unit_test(window_counts_common_lines_once),
+        cmocka_unit_test(windows_are_spread_over_the_launch),
+        cmocka_unit_test(the_search_goes_on_below_the_largest_k),
+        cmocka_unit_test(nothing_needs_no_bins),
+        cmocka_unit_test(the_lower_bound_by_hand),
+        cmocka_unit_test(the_number_of_bins_is_searched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
