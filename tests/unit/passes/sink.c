@@ -65,11 +65,63 @@ same_results(void **state)
     rules_check_all(rules, sizeof rules / sizeof *rules, "sink");
 }
 
+/* Where an instruction stands behind the pass: before a line of the body, or behind it. */
+static void
+stands(const char *name, const char *body, const char *inst, bool behind,
+       const char *line)
+{
+    char *text = rules_kernel(body);
+    struct allot_diag *d = allot_diag_new();
+    struct allot_module *m = allot_module_parse("t", text, strlen(text), d);
+    if (!m || !allot_module_opt(m, "sink", NULL, d))
+        fail_msg("%s: %s", name, allot_diag_text(d));
+    char *printed = allot_module_print(m);
+    const char *at = strstr(printed, inst), *mark = strstr(printed, line);
+    if (!at || !mark || (at > mark) != behind)
+        fail_msg("%s\n%s", name, printed);
+    free(printed);
+    allot_module_free(m);
+    allot_diag_free(d);
+    free(text);
+}
+
+/* To a block that all ways lead to nothing goes: there it would be computed as often, later.
+ * Into a loop nothing goes: there it would be computed in each turn. */
+static void
+what_stays_before_the_branch(void **state)
+{
+    (void)state;
+    stands("read on one side",
+           "mul.lo.u32 %r5, %r1, 7;\n@%p1 bra L;\n"
+           "add.u32 %r10, %r10, %r5;\nL:\n",
+           "mul.lo.u32", true, "bra L");
+    stands("read where both sides meet",
+           "mul.lo.u32 %r5, %r1, 7;\n@%p1 bra L;\n"
+           "add.u32 %r10, %r10, 1;\nL:\nadd.u32 %r10, %r10, %r5;\n",
+           "mul.lo.u32", false, "bra L");
+    stands("read in a loop that may be left out",
+           "mov.u32 %r6, 0;\nmul.lo.u32 %r5, %r1, 7;\n"
+           "@%p1 bra L;\nH:\nadd.u32 %r10, %r10, %r5;\nadd.u32 %r6, %r6, 1;\n"
+           "setp.lt.u32 %p4, %r6, 3;\n@%p4 bra H;\nL:\n",
+           "mul.lo.u32", false, "bra L");
+    stands("... behind a block of its own",
+           "mov.u32 %r6, 0;\nmul.lo.u32 %r5, %r1, 7;\n"
+           "@%p1 bra L;\nadd.u32 %r10, %r10, 1;\nH:\nadd.u32 %r10, %r10, %r5;\n"
+           "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p4, %r6, 3;\n@%p4 bra H;\nL:\n",
+           "mul.lo.u32", true, "bra L");
+    stands("... behind a block of its own, not within",
+           "mov.u32 %r6, 0;\nmul.lo.u32 %r5, %r1, 7;\n"
+           "@%p1 bra L;\nadd.u32 %r10, %r10, 1;\nH:\nadd.u32 %r10, %r10, %r5;\n"
+           "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p4, %r6, 3;\n@%p4 bra H;\nL:\n",
+           "mul.lo.u32", false, "H:");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_results),
+        cmocka_unit_test(what_stays_before_the_branch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

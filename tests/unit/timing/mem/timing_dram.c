@@ -343,6 +343,57 @@ one_command_a_clock(void **state)
     }
 }
 
+/* Of several banks that may have a command, the first from that number on which rises by one with
+ * each request that a bank gets. Bank 0 is activated at 201, so banks 5 and 9 may be from 207
+ * on: after 3 requests (in the first turn) 5 goes first, after 7 bank 9 does. */
+static void
+banks_have_commands_in_turn(void **state)
+{
+    (void)state;
+    for (unsigned before = 0; before <= 4; before += 4) {
+        struct rig *r = rig(long_trcd);
+        for (unsigned i = 0; i < before; i++)
+            push(r, 3, 1, false, 0);
+        run_to(r, 200);
+        const unsigned n = r->n;
+        push(r, 0, 1, false, 0);
+        run_to(r, 201);
+        push(r, 5, 1, false, 0);
+        push(r, 9, 1, false, 0);
+        run_to(r, 220);
+        expect(r, n, 201, DRAM_ACTIVATE, 0);
+        expect(r, n + 1, 207, DRAM_ACTIVATE, before ? 9 : 5);
+        expect(r, n + 2, 213, DRAM_ACTIVATE, before ? 5 : 9);
+        done(r);
+    }
+}
+
+/* 64 bytes take their share of a clock of bus * 4 bytes, rounded up: on the bus until the last
+ * of them. */
+static unsigned bus;
+static void
+of_bus(struct machine *m)
+{
+    m->dram.bus = bus;
+}
+static void
+a_burst_takes_whole_clocks(void **state)
+{
+    (void)state;
+    static const unsigned rows[][2] = {{4, 4},  {5, 4},  {6, 3},  {8, 2},
+                                       {12, 2}, {15, 2}, {16, 1}, {32, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bus = rows[i][0];
+        struct rig *r = rig(of_bus);
+        push(r, 5, 7, false, 1);
+        run_to(r, 60);
+        expect(r, 1, 13, DRAM_READ, 5);
+        assert_int_equal(r->back[1], 13 + 12 + rows[i][1] - 1);
+        assert_int_equal(r->stats.dram_busy, rows[i][1]);
+        done(r);
+    }
+}
+
 /* Two bursts of one request: two column commands, tCCDL apart, one reply. */
 static void
 several_bursts(void **state)
@@ -698,6 +749,8 @@ main(void)
         cmocka_unit_test(twr),
         cmocka_unit_test(turnaround),
         cmocka_unit_test(one_command_a_clock),
+        cmocka_unit_test(banks_have_commands_in_turn),
+        cmocka_unit_test(a_burst_takes_whole_clocks),
         cmocka_unit_test(several_bursts),
         cmocka_unit_test(refresh),
         cmocka_unit_test(banks_are_refreshed_in_turn),

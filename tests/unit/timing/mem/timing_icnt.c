@@ -20,7 +20,7 @@ rnd(uint32_t n)
 }
 
 /* -- a switch, flit by flit -- */
-enum { PORTS = 8, MOST = 256 };
+enum { PORTS = 130, MOST = 256 };
 
 struct ref_packet {
     unsigned out, flits;
@@ -186,6 +186,7 @@ same_as_flits(void **state)
         {5, 7, 40, 6, 5, 1, 1, 1},   {8, 2, 40, 64, 12, 0, 3, 1},
         {3, 8, 40, 9, 64, 7, 2, 0},  {6, 6, 40, 30, 20, 4, 1, 0},
         {7, 5, 40, 64, 64, 3, 2, 2}, {4, 4, 40, 200, 64, 160, 2, 1}, /* far ahead */
+        {130, 3, 40, 9, 8, 5, 2, 1}, /* several words of inputs */
     };
     for (size_t v = 0; v < sizeof configs / sizeof *configs; v++)
         for (int load = 0; load < 3; load++) {

@@ -446,10 +446,135 @@ evictions_wait(void **state)
     mem_done(&r);
 }
 
+/* An access needs room for two in the miss queue: its fetch, and what it evicts. Two reads of a
+ * set full of written lines come in successive cycles. The first one's two are in the queue; in
+ * the next cycle one of them has gone down. With room for two the second read waits a cycle for
+ * the other, with room for three it does not. */
+static unsigned places;
+static void
+of_miss_queue(struct machine *m)
+{
+    m->l2.miss_queue = places;
+}
+static void
+a_miss_needs_room_for_an_eviction(void **state)
+{
+    (void)state;
+    for (places = 2; places <= 3; places++) {
+        struct mem_rig r = mem_rig("gtx480", of_miss_queue);
+        for (unsigned i = 0; i < 8; i++)
+            mem_access(&r, PKT_WRITE, same_set(i), 1);
+        for (uint16_t sm = 0; sm < 2; sm++) {
+            struct packet p = mem_packet(&r, PKT_READ, same_set(8 + sm), 1);
+            p.sm = sm;
+            assert_int_equal(memory_inject(r.mem, &p), ROOM_YES);
+        }
+        mem_drain(&r);
+        struct stat_mem s = mem_stats(&r);
+        assert_int_equal(s.l2_writeback_sectors, 2);
+        assert_int_equal(s.l2_stall_cycles, places == 2);
+        mem_done(&r);
+    }
+}
+
+/* A fill holds the fill port for its sectors' ticks, 32 / port each: two sectors that the DRAM
+ * gives at a distance of a few cycles are answered that far from each other. */
+static unsigned port;
+static void
+of_port(struct machine *m)
+{
+    m->l2.port = port;
+}
+static void
+fills_hold_their_port(void **state)
+{
+    (void)state;
+    for (port = 1; port <= 4; port *= 2) {
+        struct mem_rig r = mem_rig("gtx480", of_port);
+        for (unsigned i = 0; i < 2; i++) {
+            struct packet p = mem_packet(&r, PKT_READ, 128 * i, 1);
+            p.token = i;
+            assert_int_equal(memory_inject(r.mem, &p), ROOM_YES);
+        }
+        uint64_t at[2] = {0};
+        while (!at[1]) {
+            memsys_step(r.ms, ++r.now);
+            struct packet q;
+            if (mem_eject(&r, 0, &q))
+                at[q.token] = r.now;
+            assert_true(r.now < 10000);
+        }
+        assert_int_equal(at[1] - at[0], 32 / port);
+        mem_done(&r);
+    }
+}
+
 static void
 without_l2(struct machine *m)
 {
     m->partition.l2_enabled = false;
+}
+
+/* Small queues and no L2: what finds no room waits, and all is answered. */
+static void
+small_without_l2(struct machine *m)
+{
+    small_queues(m);
+    without_l2(m);
+}
+static void
+no_l2_back_pressure(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", small_without_l2);
+    uint64_t x = 5, sent = 0, asked = 0;
+    for (int i = 0; i < 3000; i++) {
+        memsys_step(r.ms, ++r.now);
+        for (uint16_t sm = 0; sm < r.m->sm.count; sm++) {
+            x = x * 6364136223846793005u + 1442695040888963407u;
+            unsigned z = (unsigned)(x >> 33), sectors = 1 + (z >> 8) % 15;
+            struct packet q, p = mem_packet(&r, (enum packet_kind)(z / 2 % 3),
+                                            (uint64_t)(z / 6 % 4096) * 128, sectors);
+            if (z & 1)
+                mem_eject(&r, sm, &q);
+            p.sm = sm;
+            if (memory_inject(r.mem, &p) != ROOM_YES)
+                continue;
+            sent++;
+            asked += (unsigned)__builtin_popcount(sectors);
+        }
+    }
+    mem_drain(&r);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.replies_given, asked);
+    assert_int_equal(s.icnt_requests, sent);
+    mem_done(&r);
+}
+
+/* The memory is not idle from the cycle in which a request comes to that of its reply, in any
+ * slice, and the reply's latency is that time. */
+static void
+idle_between_requests(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    uint64_t latency = 0;
+    for (unsigned slice = 0; slice < 12; slice++)
+        for (unsigned again = 0; again < 2; again++) {
+            assert_true(memory_idle(r.mem));
+            struct packet p = mem_packet(&r, PKT_READ, 256 * slice, 1), q;
+            assert_int_equal(memory_inject(r.mem, &p), ROOM_YES);
+            const uint64_t from = r.now;
+            do {
+                assert_false(memory_idle(r.mem));
+                memsys_step(r.ms, ++r.now);
+            } while (!mem_eject(&r, 0, &q));
+            latency += r.now - 1 - from; /* it is at the port, and taken a cycle later */
+            assert_int_equal(mem_stats(&r).reply_latency, latency);
+            for (unsigned i = 0; i < 20; i++)
+                memsys_step(r.ms, ++r.now);
+        }
+    mem_done(&r);
 }
 static void
 no_l2(void **state)
@@ -523,7 +648,11 @@ main(void)
         cmocka_unit_test(back_pressure),
         cmocka_unit_test(no_deadlock),
         cmocka_unit_test(evictions_wait),
+        cmocka_unit_test(a_miss_needs_room_for_an_eviction),
+        cmocka_unit_test(fills_hold_their_port),
         cmocka_unit_test(no_l2),
+        cmocka_unit_test(no_l2_back_pressure),
+        cmocka_unit_test(idle_between_requests),
         cmocka_unit_test(no_sectors),
         cmocka_unit_test(prefill),
     };

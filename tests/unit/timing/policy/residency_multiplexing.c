@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "unit/kit/fenced.h"
+
 #include "machine/occupancy.h"
 #include "timing/policy/residency/multiplexing.h"
 #include "timing/policy/residency/scratch_table.h"
@@ -213,7 +215,7 @@ setup(struct bench *b, uint32_t private, uint32_t public, uint32_t size, bool dy
     const struct multiplexing_plan plan = {SLOTS, private, public, size, dynamic};
     b->prog = (struct exec_prog){.alloc_from = private, .alloc_bytes = public};
     b->grid.prog = &b->prog;
-    b->state = calloc(1, b->p->state_size(&plan));
+    b->state = fenced_new(b->p->state_size(&plan));
     b->v = (struct sm_view){.nslots = SLOTS,
                             .cta = b->cta,
                             .stats = &b->stats,
@@ -295,7 +297,7 @@ waits_until_another_frees(void **st)
     assert_int_equal(b.stats.multiplex_held_cycles, 40 + 10);
     assert_int_equal(b.stats.multiplex_held_ppm, 400000 + 100000);
     assert_int_equal(b.stats.multiplex_free_bytes, (16384 - 8736) * 30);
-    free(b.state);
+    fenced_free(b.state);
 }
 
 /* Those that wait get it in the order in which they came, whatever their slots. */
@@ -324,7 +326,7 @@ first_come_first_served(void **st)
     pass(&b, 2, false);
     assert_true(goes(&b, 1));
     assert_false(goes(&b, 4));
-    free(b.state);
+    fenced_free(b.state);
 }
 
 /* Plain first fit of both parts leaves 3 and 1 KB free here, and nobody gets 4 KB again. */
@@ -346,7 +348,7 @@ private_parts_never_cut_up_the_public_ones(void **st)
         assert_true(goes(&b, s));
         pass(&b, s, false);
     }
-    free(b.state);
+    fenced_free(b.state);
 }
 
 static void
@@ -366,7 +368,7 @@ access_outside_of_what_is_held_is_a_fault(void **st)
     pass(&b, 0, false);
     assert_false(touches(&b, 0, 6 * KB - 4));
     assert_non_null(b.v.fault);
-    free(b.state);
+    fenced_free(b.state);
 }
 
 static void
@@ -389,7 +391,7 @@ static_management_ignores_the_instructions(void **st)
     assert_int_equal(b.stats.multiplex_held_cycles, 7); /* timed all the same */
     assert_int_equal(b.stats.multiplex_waits, 0);
     assert_null(b.v.fault);
-    free(b.state);
+    fenced_free(b.state);
 }
 
 static void
@@ -411,7 +413,7 @@ block_that_ends_gives_its_parts_back(void **st)
             if (s != 1)
                 end(&b, s);
     }
-    free(b.state);
+    fenced_free(b.state);
 }
 
 /* 003 says no more than that hardware changes are minor: the table, a counter, a queue. */

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "unit/kit/fenced.h"
+
 #include "timing/policy/policy.h"
 #include "timing/policy/residency/pairs.h"
 #include "timing/policy/residency/warp_level_divergence.h"
@@ -82,7 +84,7 @@ setup(struct bench *b, bool rule, bool dynamic)
                               .private_units = PRIVATE,
                               .warps = WARPS,
                               .dynamic = dynamic};
-    b->state = calloc(1, b->p->state_size(&plan));
+    b->state = fenced_new(b->p->state_size(&plan));
     view(b, BLOCKS, 1);
     b->p->init(b->state, &b->v, b->m, &plan);
     for (unsigned i = 0; i < BLOCKS; i++)
@@ -92,7 +94,7 @@ setup(struct bench *b, bool rule, bool dynamic)
 static void
 teardown(struct bench *b)
 {
-    free(b->state);
+    fenced_free(b->state);
     machine_free(b->m);
 }
 
@@ -531,7 +533,7 @@ both_locks_or_none(void **st)
                               .warps = WARPS,
                               .private_bytes = PAD,
                               .shares_scratchpad = true};
-    b.state = calloc(1, b.p->state_size(&plan));
+    b.state = fenced_new(b.p->state_size(&plan));
     view(&b, BLOCKS, 0);
     b.p->init(b.state, &b.v, b.m, &plan);
     for (unsigned i = 0; i < BLOCKS; i++)
@@ -612,13 +614,14 @@ partial_block(void **st)
     /* Two blocks of two warps have registers, and one warp of a third. */
     struct partial_plan plan = {.blocks = 3, .baseline = 2, .warps = WARPS, .tokens = 5};
     b.m = machine_new();
-    b.state = calloc(1, b.p->state_size(&plan));
+    b.state = fenced_new(b.p->state_size(&plan));
     view(&b, 4, 0);
     b.p->init(b.state, &b.v, b.m, &plan);
     for (unsigned i = 0; i < 3; i++)
         launch(&b, i);
     assert_true(use(&b, 0, 1, 0) && use(&b, 1, 1, 0) && use(&b, 2, 0, 0));
     assert_false(use(&b, 2, 1, 0));
+    assert_int_equal(b.stats.share_additional_blocks, 1); /* the third */
     assert_false(b.asks[0]);
     assert_true(b.asks[2]);
     b.v.now = 50;
@@ -645,7 +648,7 @@ registers_go_to_the_oldest(void **st)
     b.p = &residency_find("warp-level-divergence")->mechanism;
     struct partial_plan plan = {.blocks = 3, .baseline = 1, .warps = WARPS, .tokens = 3};
     b.m = machine_new();
-    b.state = calloc(1, b.p->state_size(&plan));
+    b.state = fenced_new(b.p->state_size(&plan));
     view(&b, 4, 0);
     b.p->init(b.state, &b.v, b.m, &plan);
     launch(&b, 2);

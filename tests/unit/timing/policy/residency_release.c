@@ -1,6 +1,7 @@
 /* residency_release.c: release bits of threads (000 section 6.2): what the executor tells of
  * relssp and of threads that end, and when scratchpad sharing gives up the lock on it. */
 #include "unit/kit/exec_kit.h"
+#include "unit/kit/fenced.h"
 
 #include "timing/policy/policy.h"
 #include "timing/policy/residency/pairs.h"
@@ -23,7 +24,7 @@ released_at(struct kit *k, unsigned threads, const uint8_t *order, unsigned n)
     struct stat_sm stats = {0};
     struct sm_view v = {
         .nslots = 2, .cta = cta, .stats = &stats, .cls = cls, .asks = asks};
-    void *state = calloc(1, m->state_size(&plan));
+    void *state = fenced_new(m->state_size(&plan));
     m->init(state, &v, NULL, &plan);
     m->block_started(state, &v, &(struct sm_event){.slot = 0});
     struct exec_access touch = {.space = PTX_SPACE_SHARED, .bytes = 4, .mask = 1};
@@ -45,7 +46,7 @@ released_at(struct kit *k, unsigned threads, const uint8_t *order, unsigned n)
             at = i + 1;
         }
     }
-    free(state);
+    fenced_free(state);
     assert_int_equal(c->live_warps, 0);
     exec_cta_free(c);
     return at;

@@ -4,6 +4,8 @@
 #define RIG_MOCK_MEMORY
 #include "unit/kit/timing_sm_rig.h"
 
+#include "unit/kit/fenced.h"
+
 #include "timing/policy/regpower/regpower.h"
 #include "timing/sm/sm.h"
 
@@ -79,7 +81,7 @@ setup_all(struct bench *b, const char *policy, unsigned late, unsigned start,
     const struct residency_plan r = {.blocks = 1, .late = late, .start = start};
     assert_true(regpower_plan(b->m, func(regs, true), &r, 1, regs, &b->use, &b->diag));
     b->p = b->use.mechanism;
-    b->state = calloc(1, b->p->state_size(mechanism_plan(&b->use)));
+    b->state = fenced_new(b->p->state_size(mechanism_plan(&b->use)));
     b->v = (struct sm_view){.nslots = 1,
                             .stats = &b->stats,
                             .cls = b->cls,
@@ -121,7 +123,7 @@ setup(struct bench *b, const char *policy)
 static void
 teardown(struct bench *b)
 {
-    free(b->state);
+    fenced_free(b->state);
     arena_free(&b->arena);
     machine_free(b->m);
     diag_free(&b->diag);
@@ -537,7 +539,7 @@ accesses_of_the_first_warp(void **state)
         struct bench b;
         setup(&b, "greener");
         struct mechanism_use use = regpower_watch(REGS);
-        void *x = calloc(1, use.mechanism->state_size(mechanism_plan(&use)));
+        void *x = fenced_new(use.mechanism->state_size(mechanism_plan(&use)));
         const struct mechanism *w = use.mechanism;
         const struct sm_event other = {.warp = 1, .pc = 0, .st = &code[0]};
         b.v.sm = sm;
@@ -564,7 +566,12 @@ accesses_of_the_first_warp(void **state)
         assert_int_equal(b.stats.watch_cycles, sm ? 0 : 40);
         assert_int_equal(b.stats.watch_most, sm ? 0 : most);
         assert_int_equal(b.stats.watch_least, sm ? 0 : least);
-        free(x);
+        w->init(x, &b.v, b.m, mechanism_plan(&use)); /* a warp that accesses nothing */
+        tell(&b, w->warp_started, 0);
+        tell(&b, w->warp_ended, 0);
+        assert_int_equal(b.stats.watch_most, sm ? 0 : most);
+        assert_int_equal(b.stats.watch_least, sm ? 0 : least);
+        fenced_free(x);
         b.state = kept;
         teardown(&b);
     }

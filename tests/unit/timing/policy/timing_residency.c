@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "unit/kit/fenced.h"
+
 #include "timing/policy/policy.h"
 #include "timing/policy/residency/pairs.h"
 
@@ -38,7 +40,7 @@ setup_warps(struct bench *b, unsigned warps)
                               .private_units = PRIVATE,
                               .warps = warps,
                               .progress = true};
-    b->state = calloc(1, b->p->state_size(&plan));
+    b->state = fenced_new(b->p->state_size(&plan));
     b->v = (struct sm_view){.nslots = BLOCKS,
                             .cta = b->cta,
                             .stats = &b->stats,
@@ -123,7 +125,7 @@ private_part_needs_no_lock(void **st)
     assert_int_equal(b.stats.share_locks, 1);
     assert_false(touch(&b, 1, 100, 1));
     assert_true(touch(&b, 1, 99, 1));
-    free(b.state);
+    fenced_free(b.state);
 }
 
 static void
@@ -135,7 +137,7 @@ unshared_slots_never_wait(void **st)
     assert_true(touch(&b, 0, 500, 4));
     assert_int_equal(cls(&b, 0), WARP_UNSHARED);
     assert_false(b.asks[0]);
-    free(b.state);
+    fenced_free(b.state);
 }
 
 /* The first additional slot shares with the last of the baseline, the next with the one before
@@ -149,7 +151,7 @@ pairs_are_separate(void **st)
     assert_true(touch(&b, 3, 500, 4)); /* the other pair's lock */
     assert_false(touch(&b, 4, 500, 4));
     assert_false(touch(&b, 2, 500, 4));
-    free(b.state);
+    fenced_free(b.state);
 }
 
 static void
@@ -168,7 +170,7 @@ first_come_first_served_and_held_to_the_end(void **st)
     assert_true(touch(&b, 4, 600, 4));
     assert_int_equal(b.stats.share_locks, 1);
     assert_int_equal(b.stats.share_refusals, 5);
-    free(b.state);
+    fenced_free(b.state);
 }
 
 static void
@@ -185,7 +187,7 @@ waiting_partner_gets_lock_and_ownership(void **st)
     assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
     assert_false(touch(&b, 1, 500, 4)); /* cannot overtake the one that waited */
     assert_true(touch(&b, 4, 500, 4));
-    free(b.state);
+    fenced_free(b.state);
 }
 
 static void
@@ -202,7 +204,7 @@ partner_that_did_not_wait_becomes_owner_without_lock(void **st)
     assert_true(touch(&b, 1, 500, 4)); /* first come */
     assert_int_equal(cls(&b, 1), WARP_OWNER);
     assert_int_equal(cls(&b, 4), WARP_NON_OWNER);
-    free(b.state);
+    fenced_free(b.state);
 }
 
 static void
@@ -219,7 +221,7 @@ end_of_the_waiter_leaves_the_lock_alone(void **st)
     assert_int_equal(b.stats.share_handovers, 0);
     launch(&b, 1);
     assert_true(touch(&b, 1, 500, 4));
-    free(b.state);
+    fenced_free(b.state);
 }
 
 /* Random histories: some block of each pair can always go on, two never hold the lock. */
@@ -252,7 +254,7 @@ no_deadlock_in_random_histories(void **st)
                 launch(&b, slot);
             }
         }
-        free(b.state);
+        fenced_free(b.state);
     }
 }
 
@@ -275,7 +277,7 @@ generic_access_counts_lanes_in_scratchpad(void **st)
     assert_false(ask(&b, 4, &is, &a));
     struct exec_static global = {.space = PTX_SPACE_GLOBAL, .is_load = true};
     assert_false(b.p->concerns(&global, NULL));
-    free(b.state);
+    fenced_free(b.state);
 }
 
 /* 001 figure 2.3: 35K units, blocks of 10K, t = 0.5: TB0 and TB1 share nothing, TB3
@@ -293,7 +295,7 @@ example_of_the_figure(void **st)
     const struct residency_policy *r = residency_find("scratchpad-sharing");
     assert_true(r->plan(m, &k, &p, &d));
     assert_int_equal(p.blocks, 4);
-    void *state = calloc(1, r->mechanism.state_size(p.own));
+    void *state = fenced_new(r->mechanism.state_size(p.own));
     uint8_t cls[4], asks[4];
     struct sm_view v = {.nslots = 4, .cls = cls, .asks = asks};
     r->mechanism.init(state, &v, m, p.own);
@@ -301,7 +303,7 @@ example_of_the_figure(void **st)
     assert_int_equal(cls[1], WARP_UNSHARED);
     assert_int_equal(cls[2], WARP_NON_OWNER);
     assert_int_equal(cls[3], WARP_NON_OWNER);
-    free(state);
+    fenced_free(state);
     machine_free(m);
     diag_free(&d);
 }
@@ -365,7 +367,7 @@ release_before_the_end(void **st)
     assert_int_equal(b.stats.share_cycles_before, 10 + 40);
     assert_int_equal(b.stats.share_cycles_in, (40 - 10) + (100 - 40));
     assert_int_equal(b.stats.share_cycles_after, 70 - 40);
-    free(b.state);
+    fenced_free(b.state);
 }
 
 static void
@@ -416,7 +418,7 @@ progress_of_additional_warps(void **st)
     assert_true(touch(&b, 3, PRIVATE, 4));
     assert_int_equal(s->share_additional_warps, 6);
     assert_int_equal(s->share_additional_cycles, 260 + 2 * 180);
-    free(b.state);
+    fenced_free(b.state);
 }
 
 /* A block that never had the lock, or shares nothing, releases without effect. */
@@ -436,7 +438,7 @@ release_of_nothing(void **st)
     end(&b, 4);
     launch(&b, 4);
     assert_true(touch(&b, 4, PRIVATE, 4)); /* a new block starts afresh */
-    free(b.state);
+    fenced_free(b.state);
 }
 
 int

@@ -106,6 +106,8 @@ gto_is_greedy_then_oldest(void **st)
     assert_int_equal(issue(&b, 0x81, false), 7); /* not ready: the oldest of the others */
     assert_int_equal(issue(&b, 0xff, false), 7); /* greedy, though 5 is older */
     assert_int_equal(issue(&b, 0x03, false), 1); /* 0 is young */
+    assert_int_equal(issue(&b, 0x01, false), 0);
+    assert_int_equal(issue(&b, 0xff, false), 0); /* greedy, though all are older */
     teardown(&b);
 }
 

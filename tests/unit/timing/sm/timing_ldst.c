@@ -176,6 +176,135 @@ wait_done(struct rig *r, uint32_t token)
 #define SHARED PTX_SPACE_SHARED
 #define LOCAL PTX_SPACE_LOCAL
 
+/* -- counters -- */
+
+/* Each kind of instruction counts once, under its name. */
+static void
+instructions_are_counted_by_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned space;
+        const char *kind;
+        size_t counter;
+    } rows[] = {
+#define ROW(space, kind, counter) {space, kind, offsetof(struct stat_sm, counter)}
+        ROW(SHARED, "load", scratchpad_loads),
+        ROW(SHARED, "store", scratchpad_stores),
+        ROW(SHARED, "atomic", scratchpad_atomics),
+        ROW(PTX_SPACE_CONST, "load", const_loads),
+        ROW(PTX_SPACE_PARAM, "load", param_loads),
+        ROW(LOCAL, "load", local_loads),
+        ROW(LOCAL, "store", local_stores),
+        ROW(GLOBAL, "load", global_loads),
+        ROW(GLOBAL, "store", global_stores),
+        ROW(GLOBAL, "atomic", global_atomics),
+        ROW(PTX_SPACE_NONE, "load", mixed_accesses)
+#undef ROW
+    };
+    struct rig *r = rig_new(NULL);
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (unsigned again = 1; again <= 2; again++) {
+            struct exec_access a = access_at(rows[i].space, rows[i].kind, 0x1000, 4, 4);
+            if (rows[i].space == PTX_SPACE_NONE)
+                memset(a.lane_space, GLOBAL, sizeof a.lane_space);
+            issue(r, &a, 0, 2 * i + again);
+            until(r, r->now + 300);
+            const uint64_t n =
+                *(const uint64_t *)(const void *)((const char *)&r->st + rows[i].counter);
+            assert_int_equal(n, again);
+        }
+    const struct stat_sm *s = &r->st;
+    assert_int_equal(s->scratchpad_loads + s->scratchpad_stores + s->scratchpad_atomics,
+                     6);
+    assert_int_equal(s->const_loads + s->param_loads + s->mixed_accesses, 6);
+    assert_int_equal(s->local_loads + s->local_stores, 4);
+    assert_int_equal(s->global_loads + s->global_stores + s->global_atomics, 6);
+    assert_int_equal(s->texture_loads + s->async_copies, 0);
+    rig_free(r);
+}
+
+/* -- asynchronous copies -- */
+
+/* 31 segments may be open before the one that is being filled; the next copies join that one
+ * until the oldest segment is there. */
+static void
+copies_have_32_segments(void **state)
+{
+    (void)state;
+    enum { OPEN = 31 };
+    struct rig *r = rig_new(NULL);
+    uint64_t list[33] = {0};
+    for (unsigned i = 0; i < 32; i++)
+        list[i] = 4 * i;
+    list[32] = 0xff;
+    r->latency = 0;
+    r->split = false;
+    assert_int_equal(ldst_copies_close(r->l, 2), 0); /* nothing to close */
+    for (unsigned k = 0; k < OPEN + 2; k++) {
+        struct exec_access a = access_at(GLOBAL, "load", 0x10000000 + 4096 * k, 4, 4);
+        a.mask = 0xff; /* a sector */
+        a.async = true;
+        a.cache = PTX_CACHE_CG;
+        a.list = list;
+        issue(r, &a, 2, k);
+        /* 1 to 31; the 32nd cannot be closed, and the 33rd copy lies in it */
+        assert_int_equal(ldst_copies_close(r->l, 2), k <= OPEN ? k + 1 : OPEN + 1);
+        assert_int_equal(ldst_copies_done(r->l, 2), 0);
+    }
+    until(r, r->now + 50);
+    assert_int_equal(r->nsent, OPEN + 2);
+    for (unsigned k = 0; k < OPEN + 2; k++) {
+        answer(r, &r->sent[k], r->now);
+        until(r, r->now + 50);
+        /* the last two copies are of one segment */
+        assert_int_equal(ldst_copies_done(r->l, 2), k < OPEN    ? k + 1
+                                                    : k == OPEN ? OPEN
+                                                                : OPEN + 1);
+    }
+    assert_int_equal(ldst_copies_close(r->l, 2), OPEN + 1); /* all is there */
+    rig_free(r);
+}
+
+/* -- write-back -- */
+
+/* Two inputs that both always have something have the port in turn: while scratchpad loads
+ * come every cycle, the three loads that a line's fill wakes go in every other one. */
+static void
+inputs_have_the_write_back_port_in_turn(void **state)
+{
+    (void)state;
+    struct rig *r = rig_new(NULL);
+    r->latency = 0;
+    r->split = false;
+    struct exec_access a = access_at(GLOBAL, "load", 0x10000000, 4, 4);
+    struct exec_access s = access_at(SHARED, "load", 0, 4, 4);
+    for (uint32_t i = 1; i <= 3; i++)
+        issue(r, &a, i, i);
+    until(r, r->now + 30);
+    assert_int_equal(r->nsent, 1);
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < 60; i++) {
+        if (i == 40) {
+            at = r->now;
+            answer(r, &r->sent[0], at);
+        }
+        issue(r, &s, 0, 100 + i);
+    }
+    until(r, r->now + 100);
+    const uint64_t first = done_cycle(r, 1);
+    assert_in_range(first, at + 1, at + 3);
+    assert_int_equal(done_cycle(r, 2), first + 2);
+    assert_int_equal(done_cycle(r, 3), first + 4);
+    /* in between, and before and behind, a scratchpad load each cycle */
+    for (uint32_t i = 1; i < 60; i++) {
+        const uint64_t step = done_cycle(r, 100 + i) - done_cycle(r, 100 + i - 1);
+        const uint64_t t = done_cycle(r, 100 + i);
+        assert_int_equal(step, t > first && t < first + 6 ? 2 : 1);
+    }
+    rig_free(r);
+}
+
 /* -- scratchpad -- */
 
 static void
@@ -1108,6 +1237,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instructions_are_counted_by_kind),
+        cmocka_unit_test(copies_have_32_segments),
+        cmocka_unit_test(inputs_have_the_write_back_port_in_turn),
         cmocka_unit_test(scratchpad_latency_and_conflicts),
         cmocka_unit_test(scratchpad_conflicts_delay_results),
         cmocka_unit_test(scratchpad_scaled_addresses_delay_results),
