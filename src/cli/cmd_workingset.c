@@ -101,11 +101,10 @@ cmd_workingset(int argc, char **argv)
         return cli_usage(&cmd, "--cps %s: not a number from 0 on", cps);
     if ((show.out || cps) && !want.method)
         return cli_usage(&cmd, "--output and --cps belong to --schedule METHOD");
-    if (!cli_chart_named(&cmd, show.chart, style, &show.look))
-        return EXIT_USAGE;
     s.functional = true;
     struct allot_options o;
-    if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
+    if (!cli_chart_named(&cmd, show.chart, style, &show.look) ||
+        !cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;
     o.working_sets = true;
     o.threads = 1;
@@ -122,8 +121,7 @@ cmd_workingset(int argc, char **argv)
               (program ? of_program(&pos, &s, show.nth, &want, launches)
                        : of_kernels(&x, &o, &show, &want, launches));
     show.schedule = want.method;
-    ok = ok &&
-         working_report(launches, allot_machine_name(x.machine), &show, stdout, &diag);
+    ok = ok && working_report(launches, allot_machine_name(x.machine), &show, stdout, &diag);
     cli_sink(&diag);
     if (ok && show.chart)
         fprintf(stderr, "chart: %s\n", show.chart);
