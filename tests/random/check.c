@@ -4,6 +4,7 @@
 
 #include "allot/allot.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +89,9 @@ static enum rk_end
 end_of(bool ok, struct allot_diag *d, struct strbuf *why)
 {
     const char *said = allot_diag_text(d);
-    bool refused =
-        strstr(said, "cannot do with ") || strstr(said, "for launches changed by");
+    bool refused = strstr(said, "cannot do with ") ||
+                   strstr(said, "for launches changed by") ||
+                   strstr(said, "not even one block fits");
     enum rk_end end = ok && !*said ? RK_RAN : refused ? RK_REFUSED : RK_FAILED;
     if (end == RK_FAILED)
         strbuf_addz(why, said);
@@ -391,5 +393,145 @@ rk_test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
     free(first);
     free(want);
     strbuf_free(&text);
+    return ok;
+}
+
+/* -- a night -- */
+
+enum { MOST_NAMES = 64 };
+
+static int
+is_machine(const struct dirent *e)
+{
+    const char *dot = strrchr(e->d_name, '.');
+    return dot && !strcmp(dot, ".yaml");
+}
+
+/* One of the machine files, in the order of their names. */
+static void
+draw_machine(uint64_t *state, char name[64])
+{
+    struct dirent **file;
+    int n = scandir(SOURCE_DIR "/machines", &file, is_machine, alphasort);
+    RK_MUST(n > 0);
+    uint64_t pick = splitmix_next(state) % (uint64_t)n;
+    snprintf(name, 64, "%.*s", (int)strlen(file[pick]->d_name) - 5, file[pick]->d_name);
+    while (n-- > 0)
+        free(file[n]);
+    free(file);
+}
+
+/* The smallest GPU of the machine: blocks share an SM. */
+static unsigned
+fewest_sms(const char *machine)
+{
+    static const char *const of[] = {"sm.per_cluster", "partition.halves"};
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *m = allot_machine_load(machine, d);
+    unsigned n = 1;
+    for (int i = 0; m && i < 2; i++) {
+        char text[32];
+        if (allot_machine_get(m, of[i], text, sizeof text) && atoi(text) > 1)
+            n *= (unsigned)atoi(text);
+    }
+    if (m)
+        allot_machine_free(m);
+    allot_diag_free(d);
+    return n;
+}
+
+static const char *
+draw_policy(uint64_t *state, const char *kind)
+{
+    const char *name[MOST_NAMES], *meaning;
+    size_t n = 0;
+    while (n < MOST_NAMES && allot_policy(kind, n, &name[n], &meaning))
+        n++;
+    RK_MUST(n > 0);
+    return name[splitmix_next(state) % n];
+}
+
+/* What becomes of the blocks. */
+static const char *
+draw_blocks(uint64_t *state)
+{
+    static const char *const how[] = {"merge-blocks",
+                                      "vtb",
+                                      "vtb-pipe",
+                                      "vtb-named",
+                                      "co-vtb",
+                                      "peel-loops,vtb",
+                                      "region-shrink,vtb,late-stores",
+                                      "persistent-blocks:tlp=1",
+                                      "persistent-blocks:tlp=3"};
+    return how[splitmix_next(state) % (sizeof how / sizeof *how)];
+}
+
+static bool
+night_on_machine(const struct rk_kernel *k, uint64_t *state, const uint8_t *want,
+                 unsigned *few, struct strbuf *why)
+{
+    struct strbuf settings = {0}, passes = {0};
+    char machine[64];
+    draw_machine(state, machine);
+    const char *residency = draw_policy(state, "residency"),
+               *power = draw_policy(state, "regpower");
+    bool multiplexed = !strcmp(residency, "multiplexing"),
+         allocated = splitmix_next(state) % 2 || strstr(residency, "register") ||
+                     strcmp(power, "baseline") != 0;
+    strbuf_printf(&settings,
+                  "sm.scheduler=%s residency.policy=%s regpower.policy=%s "
+                  "dram.scheduler=%s l2.replacement=%s l1d.replacement=%s "
+                  "compiler.registers=%s",
+                  draw_policy(state, "schedulers"), residency, power,
+                  draw_policy(state, "dram"), draw_policy(state, "replacement"),
+                  draw_policy(state, "replacement"), allocated ? "allocated" : "virtual");
+    if (splitmix_next(state) % 2)
+        strbuf_printf(&settings, " sm.count=%u", fewest_sms(machine));
+    if (!strcmp(power, "comp-opt") || !strcmp(power, "greener"))
+        strbuf_addz(&settings, " compiler.late_passes=power-states");
+    unsigned blocks = splitmix_next(state) % 3;
+    if (multiplexed)
+        strbuf_addz(&passes,
+                    splitmix_next(state) % 2 ? "multiplex-hw" : "co-multiplex-hw");
+    else if (blocks == 0)
+        strbuf_addz(&passes, draw_blocks(state));
+    else if (blocks == 1)
+        strbuf_addz(&passes, "cleanup");
+    struct rk_way way = {.machine = machine,
+                         .settings = settings.s,
+                         .passes = passes.s ? passes.s : "",
+                         .timing = true,
+                         .threads = (unsigned)(1 + splitmix_next(state) % 3),
+                         .no_skip = splitmix_next(state) % 4 == 0};
+    uint8_t *got = NULL;
+    enum rk_end end = rk_run(k, &way, &got, NULL, NULL, why);
+    *few += end == RK_REFUSED;
+    bool ok = end != RK_FAILED && (end != RK_RAN || rk_same(k, want, got, why));
+    if (!ok)
+        strbuf_printf(why, "(timing mode on %s, %s, -p \"%s\", %u threads%s)\n", machine,
+                      settings.s, way.passes, way.threads,
+                      way.no_skip ? ", no skipping" : "");
+    free(got);
+    strbuf_free(&settings);
+    strbuf_free(&passes);
+    return ok;
+}
+
+bool
+rk_test_night(const struct rk_kernel *k, uint64_t seed, unsigned *few, struct strbuf *why)
+{
+    uint64_t state = seed * 7919;
+    struct strbuf pipeline = {0};
+    uint8_t *want = rk_evaluate(k);
+    bool ok = rk_test_executor(k, why);
+    if (splitmix_next(&state) % 4)
+        rk_pipeline(splitmix_next(&state), &pipeline);
+    else
+        strbuf_addz(&pipeline, draw_blocks(&state));
+    ok = ok && rk_test_passes(k, pipeline.s, few, why) &&
+         night_on_machine(k, &state, want, few, why);
+    strbuf_free(&pipeline);
+    free(want);
     return ok;
 }

@@ -51,5 +51,11 @@ bool rk_test_unified(const struct rk_kernel *k, unsigned *few, struct strbuf *wh
  * parts stepped, with equal counters, on a machine and with policies that `seed` draws.
  */
 bool rk_test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why);
+/* What a night draws from: any machine file, allocated or virtual registers, every policy,
+ * any pipeline, blocks merged, virtual, persistent or multiplexed. Functional mode leaves
+ * what rk_evaluate says, as the pipeline and the machine do. *few is raised if that cannot
+ * be had for this kernel. */
+bool rk_test_night(const struct rk_kernel *k, uint64_t seed, unsigned *few,
+                   struct strbuf *why);
 
 #endif

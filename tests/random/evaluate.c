@@ -110,16 +110,17 @@ run_memory(struct eval *e, struct frame *f, const struct rk_stmt *s, uint32_t t)
     }
 }
 
-/* One warp's lanes [first, first + lanes) of the block, of which `mask` take part. */
+/* One warp's lanes [first, first + lanes) of the block, of which `mask` take part: they are
+ * there and name each other. Results to out and out2. */
 static void
-run_warp(struct eval *e, struct frame *f, const struct rk_stmt *s, uint32_t first,
-         uint32_t lanes, uint32_t mask)
+run_group(struct eval *e, struct frame *f, const struct rk_stmt *s, uint32_t first,
+          uint32_t lanes, uint32_t mask, uint64_t *out, uint64_t *out2)
 {
-    uint64_t in[32] = {0}, out[32] = {0}, out2[32] = {0};
+    uint64_t in[32] = {0};
     uint32_t all = 0; /* of a vote: lanes with true */
     for (uint32_t i = 0; i < lanes; i++)
         if (mask >> i & 1) {
-            /* The kernel names the lanes that come here. */
+            /* The kernel names lanes that come here, which name the same. */
             RK_MUST((uint32_t)value(e, f, &s->mask, first + i) == mask);
             in[i] = value(e, f, &s->src[0], first + i);
             all |= (uint32_t)((in[i] == 0) == s->form) << i;
@@ -194,6 +195,21 @@ run_warp(struct eval *e, struct frame *f, const struct rk_stmt *s, uint32_t firs
         }
         out[i] = r;
     }
+}
+
+/* The lanes of `mask` come here; those with one member mask are a group. */
+static void
+run_warp(struct eval *e, struct frame *f, const struct rk_stmt *s, uint32_t first,
+         uint32_t lanes, uint32_t mask)
+{
+    uint64_t out[32] = {0}, out2[32] = {0};
+    for (uint32_t i = 0, done = 0; i < lanes; i++)
+        if ((mask & ~done) >> i & 1) {
+            uint32_t group = (uint32_t)value(e, f, &s->mask, first + i);
+            RK_MUST(group >> i & 1 && !(group & (done | ~mask)));
+            run_group(e, f, s, first, lanes, group, out, out2);
+            done |= group;
+        }
     for (uint32_t i = 0; i < lanes; i++)
         if (mask >> i & 1) {
             if (s->ndst)
@@ -295,6 +311,50 @@ run_loop(struct eval *e, struct frame *f, const struct rk_stmt *s, bool *on)
 }
 
 static void
+run_tangle(struct eval *e, struct frame *f, const struct rk_stmt *s, bool *on)
+{
+    bool *second = some(e), *take = some(e), *done = some(e);
+    uint32_t i = s->dst[0];
+    for (uint32_t t = 0; t < e->n; t++) {
+        second[t] = passes(e, f, s, t);
+        if (on[t])
+            set(e, f, i, t, 0);
+    }
+    while (any(e, on)) {
+        for (uint32_t t = 0; t < e->n; t++)
+            take[t] = on[t] && !second[t];
+        run_body(e, f, &s->body[0], on, take);
+        if (any(e, on))
+            run_list(e, f, &s->body[1], on);
+        for (uint32_t t = 0; t < e->n; t++) {
+            second[t] = false;
+            if (!on[t])
+                continue;
+            set(e, f, i, t, f->v[i * e->n + t] + 1);
+            done[t] = f->v[i * e->n + t] >= value(e, f, &s->src[0], t);
+            on[t] = !done[t];
+        }
+    }
+    memcpy(on, done, e->n * sizeof *on);
+    free(second);
+    free(take);
+    free(done);
+}
+
+static void
+run_gather(struct eval *e, struct frame *f, const struct rk_stmt *s, uint32_t t)
+{
+    uint32_t n = (uint32_t)value(e, f, &s->src[0], t) & s->n,
+             i = (uint32_t)value(e, f, &s->src[1], t), sum = 0, v;
+    for (uint32_t j = 0; j < n; j++) {
+        memcpy(&v, e->k->input + 4 * (i % (RK_INPUT_BYTES / 4)), 4);
+        sum += v;
+        i = s->form ? v + j : i + RK_GATHER_STEP;
+    }
+    set(e, f, s->dst[0], t, sum);
+}
+
+static void
 run_switch(struct eval *e, struct frame *f, const struct rk_stmt *s, bool *on)
 {
     bool *in = some(e), *fall = some(e), *done = some(e);
@@ -371,6 +431,11 @@ run_stmt(struct eval *e, struct frame *f, const struct rk_stmt *s, bool *on)
     case RK_SWITCH:
         run_switch(e, f, s, on);
         return;
+    case RK_TANGLE:
+        run_tangle(e, f, s, on);
+        return;
+    case RK_DEAD:
+        return;
     case RK_CALL:
         run_call(e, f, s, on);
         return;
@@ -395,6 +460,9 @@ run_stmt(struct eval *e, struct frame *f, const struct rk_stmt *s, bool *on)
         switch (s->kind) {
         case RK_OP:
             run_op(e, f, s, t);
+            break;
+        case RK_GATHER:
+            run_gather(e, f, s, t);
             break;
         case RK_LOAD:
         case RK_STORE:

@@ -6,8 +6,10 @@
  * is, between two barriers, in one of three modes: every thread uses its own part of it;
  * every thread reads all of it; every thread adds to it with one such operation. Barriers
  * stand where all threads of a block pass; a body of a loop or branch leaves the modes as
- * it found them. Warp operations name exactly the lanes that are there: the tree knows
- * them by a ballot taken before the branch. Loops are bounded by their counters. */
+ * it found them. Warp operations name lanes that are there: the tree knows them by a
+ * ballot taken before the branch, and names all of them, or each lane's group (a tile,
+ * lanes with the same predicate or value), or the lane alone. Loops are bounded by their
+ * counters; one of compare and swap by the lanes that succeed. */
 #include "generate.h"
 
 /* Registers that the body may use, with a value each from the start. */
@@ -167,9 +169,10 @@ generate(struct gen *g)
 {
     static const uint16_t threads[] = {32, 64, 96, 128, 33, 20, 70, 1};
     struct rk_kernel *k = g->k = xcalloc(1, sizeof *k);
-    k->blocks = 1 + gen_pick(g, 3);
+    k->blocks = gen_chance(g, 15) ? 4 + gen_pick(g, 8) : 1 + gen_pick(g, 3);
     k->threads = threads[gen_pick(g, 8)];
     k->data = gen_pick(g, 1u << 16);
+    k->lines = gen_chance(g, 30);
     k->nshared = gen_pick(g, RK_MAX_SHARED + 1);
     for (unsigned i = 0; i < k->nshared; i++) {
         k->shared[i].part = RK_REGION << gen_pick(g, 2);

@@ -2,6 +2,7 @@
  *
  *     random-kernel print SEED | print --bytes FILE
  *     random-kernel TEST [FIRST [COUNT]]    TEST: one of `tests` below
+ *     random-kernel night 1 2000            what a night may find
  *
  * Tests take seeds FIRST to FIRST + COUNT - 1: from 1 as many as stand below, times
  * $ALLOT_RANDOM_TIMES if that is set. docs/testing.md. */
@@ -12,15 +13,18 @@
 #include "unit/kit/skip.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
 enum { SLOWER = 8 }; /* fewer seeds */
 #else
 enum { SLOWER = 1 };
 #endif
-enum { FIRST_FAILURES = 5 };
+enum { FIRST_FAILURES = 10, MOST_SECONDS = 120 };
 
 static unsigned few, copied;
 
@@ -95,6 +99,12 @@ test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
     return rk_test_timing(k, seed, why);
 }
 
+static bool
+test_night(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    return rk_test_night(k, seed, &few, why);
+}
+
 /* The kernel, and what a pipeline makes of it. */
 static bool
 test_ptxas(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
@@ -127,7 +137,52 @@ static const struct {
              {"power-literal", test_power_literal, 64},
              {"unified", test_unified, 24},
              {"timing", test_timing, 48},
-             {"ptxas", test_ptxas, 16}};
+             {"ptxas", test_ptxas, 16},
+             {"night", test_night, 80}};
+
+/* One seed; says what failed. */
+static bool
+seed_passes(size_t which, uint64_t seed)
+{
+    struct rk_kernel *k = rk_from_seed(seed);
+    struct strbuf why = {0};
+    bool ok = tests[which].run(k, seed, &why);
+    if (!ok)
+        printf("seed %" PRIu64 ": %s  its kernel: random-kernel print %" PRIu64
+               "; again: random-kernel %s %" PRIu64 " 1\n",
+               seed, why.s ? why.s : "failed without a word\n", seed, tests[which].name,
+               seed);
+    strbuf_free(&why);
+    rk_free(k);
+    return ok;
+}
+
+/* The same in a process of its own: a crash, or a kernel that never ends, is a failure of
+ * that seed alone. */
+static bool
+seed_survives(size_t which, uint64_t seed)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0)
+        return seed_passes(which, seed);
+    if (!child) {
+        alarm(MOST_SECONDS);
+        few = 0;
+        bool ok = seed_passes(which, seed);
+        fflush(stdout);
+        _exit(!ok ? 1 : few ? 2 : 0);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        ;
+    few += WIFEXITED(status) && WEXITSTATUS(status) == 2;
+    if (WIFSIGNALED(status))
+        printf("seed %" PRIu64 ": %s; again: random-kernel %s %" PRIu64 " 1\n", seed,
+               WTERMSIG(status) == SIGALRM ? "did not end" : strsignal(WTERMSIG(status)),
+               tests[which].name, seed);
+    return WIFEXITED(status) && WEXITSTATUS(status) != 1;
+}
 
 static int
 test(size_t which, uint64_t first, uint64_t count)
@@ -138,19 +193,9 @@ test(size_t which, uint64_t first, uint64_t count)
         return SKIPPED;
     }
     setvbuf(stdout, NULL, _IOLBF, 0); /* a crash loses no line */
-    for (uint64_t seed = first; seed - first < count && failed < FIRST_FAILURES; seed++) {
-        struct rk_kernel *k = rk_from_seed(seed);
-        struct strbuf why = {0};
-        if (!tests[which].run(k, seed, &why)) {
-            failed++;
-            printf("seed %" PRIu64 ": %s  its kernel: random-kernel print %" PRIu64
-                   "; again: random-kernel %s %" PRIu64 " 1\n",
-                   seed, why.s ? why.s : "failed without a word\n", seed,
-                   tests[which].name, seed);
-        }
-        strbuf_free(&why);
-        rk_free(k);
-    }
+    bool apart = tests[which].run == test_night;
+    for (uint64_t seed = first; seed - first < count && failed < FIRST_FAILURES; seed++)
+        failed += !(apart ? seed_survives(which, seed) : seed_passes(which, seed));
     if (tests[which].run == test_machine) {
         printf("loops were copied in %u of %" PRIu64 " kernels\n", copied, count);
         failed += count >= 32 && !copied; /* else nothing of `unroll` was tried */
@@ -199,7 +244,7 @@ main(int argc, char **argv)
         }
     fputs(
         "usage: random-kernel print SEED | print --bytes FILE\n"
-        "       random-kernel executor|passes|machine|power|power-literal|unified|timing|ptxas "
+        "       random-kernel executor|passes|machine|power|power-literal|unified|timing|ptxas|night "
         "[FIRST [COUNT]]\n",
         stderr);
     return 2;

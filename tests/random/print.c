@@ -16,6 +16,7 @@ struct printer {
     unsigned words, longs;      /* temporaries %t, %u */
     unsigned labels;            /* so far */
     unsigned to_break, to_next; /* labels of the innermost loop */
+    unsigned line;              /* of the last .loc */
 };
 
 static const char letters[] = "phrdfg";
@@ -239,6 +240,73 @@ print_access(struct printer *p, const struct rk_stmt *s)
     strbuf_addz(p->b, ";\n");
 }
 
+/* The same by compare and swap: goes on until nobody came between. */
+static void
+print_swaps(struct printer *p, const struct rk_stmt *s, const char *space, const char *at)
+{
+    const struct rk_atom *t = &rk_atoms[s->row];
+    bool wide = t->bytes == 8;
+    char r = wide ? 'u' : 't';
+    unsigned *temporaries = wide ? &p->longs : &p->words, old = *temporaries,
+             made = old + 1, seen = old + 2, again = p->labels++, end = p->labels++;
+    *temporaries += 3;
+    if (s->guard >= 0) {
+        strbuf_addz(p->b, s->guard_not ? "\t@" : "\t@!");
+        print_var(p, (uint32_t)s->guard);
+        strbuf_addz(p->b, " ");
+        print_bra(p, end);
+    }
+    strbuf_printf(p->b, "\tld%s%s.b%d %%%c%u, %s;\n", s->form == 2 ? ".volatile" : "",
+                  space, t->bytes * 8, r, old, at);
+    print_label(p, again);
+    strbuf_printf(p->b, "\t%s %%%c%u, %%%c%u, ", t->name, r, made, r, old);
+    print_src(p, &s->src[0], t->cls);
+    strbuf_printf(
+        p->b,
+        ";\n\tatom%s.cas.b%d %%%c%u, %s, %%%c%u, %%%c%u;\n"
+        "\tsetp.ne.b%d %%q, %%%c%u, %%%c%u;\n\tmov.b%d %%%c%u, %%%c%u;\n\t@%%q ",
+        space, t->bytes * 8, r, seen, at, r, old, r, made, t->bytes * 8, r, seen, r, old,
+        t->bytes * 8, r, old, r, seen);
+    print_bra(p, again);
+    print_label(p, end);
+}
+
+static void
+print_gather(struct printer *p, const struct rk_stmt *s)
+{
+    unsigned n = p->words, j = n + 1, i = n + 2, sum = n + 3, word = n + 4, v = n + 5,
+             u = p->longs, again = p->labels++, end = p->labels++;
+    p->words += 6;
+    p->longs += 2;
+    strbuf_printf(p->b, "\tand.b32 %%t%u, ", n);
+    print_src(p, &s->src[0], RK_W);
+    strbuf_printf(p->b, ", %u;\n\tmov.b32 %%t%u, 0;\n\tmov.b32 %%t%u, 0;\n", s->n, j,
+                  sum);
+    strbuf_printf(p->b, "\tmov.b32 %%t%u, ", i);
+    print_src(p, &s->src[1], RK_W);
+    strbuf_printf(p->b, ";\n\tsetp.eq.u32 %%q, %%t%u, 0;\n\t@%%q ", n);
+    print_bra(p, end);
+    print_label(p, again);
+    strbuf_printf(p->b,
+                  "\tand.b32 %%t%u, %%t%u, %u;\n\tmul.wide.u32 %%u%u, %%t%u, 4;\n"
+                  "\tadd.s64 %%u%u, %%in, %%u%u;\n\tld.global.u32 %%t%u, [%%u%u];\n"
+                  "\tadd.u32 %%t%u, %%t%u, %%t%u;\n",
+                  word, i, RK_INPUT_BYTES / 4 - 1, u, word, u + 1, u, v, u + 1, sum, sum,
+                  v);
+    if (s->form)
+        strbuf_printf(p->b, "\tadd.u32 %%t%u, %%t%u, %%t%u;\n", i, v, j);
+    else
+        strbuf_printf(p->b, "\tadd.u32 %%t%u, %%t%u, %d;\n", i, i, RK_GATHER_STEP);
+    strbuf_printf(p->b,
+                  "\tadd.u32 %%t%u, %%t%u, 1;\n\tsetp.lt.u32 %%q, %%t%u, %%t%u;\n\t@%%q ",
+                  j, j, j, n);
+    print_bra(p, again);
+    print_label(p, end);
+    strbuf_addz(p->b, "\tmov.b32 ");
+    print_var(p, s->dst[0]);
+    strbuf_printf(p->b, ", %%t%u;\n", sum);
+}
+
 static void
 print_atom(struct printer *p, const struct rk_stmt *s)
 {
@@ -246,6 +314,10 @@ print_atom(struct printer *p, const struct rk_stmt *s)
     char at[64];
     const char *space;
     print_address(p, &s->addr, at, &space);
+    if (!s->n && s->form) {
+        print_swaps(p, s, space, at);
+        return;
+    }
     print_guard(p, s);
     strbuf_printf(p->b, "%s%s.%s ", s->n ? "atom" : "red", space, t->name);
     if (s->n) {
@@ -373,6 +445,50 @@ print_loop(struct printer *p, const struct rk_stmt *s)
 }
 
 static void
+print_tangle(struct printer *p, const struct rk_stmt *s)
+{
+    unsigned head = p->labels++, second = p->labels++;
+    struct rk_src i = {.var = s->dst[0]};
+    strbuf_addz(p->b, "\tmov.u32 ");
+    print_src(p, &i, RK_W);
+    strbuf_addz(p->b, ", 0;\n\t@");
+    print_var(p, (uint32_t)s->guard);
+    strbuf_addz(p->b, " ");
+    print_bra(p, second);
+    print_label(p, head);
+    print_list(p, &s->body[0]);
+    print_label(p, second);
+    print_list(p, &s->body[1]);
+    strbuf_addz(p->b, "\tadd.u32 ");
+    print_src(p, &i, RK_W);
+    strbuf_addz(p->b, ", ");
+    print_src(p, &i, RK_W);
+    strbuf_addz(p->b, ", 1;\n\tsetp.lt.u32 %q, ");
+    print_src(p, &i, RK_W);
+    strbuf_addz(p->b, ", ");
+    print_src(p, &s->src[0], RK_W);
+    strbuf_addz(p->b, ";\n\t@%q ");
+    print_bra(p, head);
+}
+
+/* form: bit 0: it has a label, which bit 1 jumps back to. */
+static void
+print_dead(struct printer *p, const struct rk_stmt *s)
+{
+    unsigned over = p->labels++, dead = p->labels++;
+    strbuf_addz(p->b, "\t");
+    print_bra(p, over);
+    if (s->form & 1)
+        print_label(p, dead);
+    print_list(p, &s->body[0]);
+    if (s->form == 3) {
+        strbuf_addz(p->b, "\t");
+        print_bra(p, dead);
+    }
+    print_label(p, over);
+}
+
+static void
 print_switch(struct printer *p, const struct rk_stmt *s)
 {
     unsigned cases = p->labels, end = p->labels + s->n, t = p->words++;
@@ -422,9 +538,24 @@ print_call(struct printer *p, const struct rk_stmt *s)
     strbuf_addz(p->b, "\t}\n");
 }
 
+/* Every few statements: the next line of the source, or one inlined at it. */
+static void
+print_loc(struct printer *p)
+{
+    unsigned next = p->line + 1 + p->labels % 3;
+    if (!p->k->lines || (p->words + p->longs) % 3)
+        return;
+    if (p->line && next % 4 == 0)
+        strbuf_printf(p->b, "\t.loc 1 %u 9, function_name $Lname, inlined_at 1 %u 3\n",
+                      1000 + next, p->line);
+    else
+        strbuf_printf(p->b, "\t.loc 1 %u 3\n", p->line = next);
+}
+
 static void
 print_stmt(struct printer *p, const struct rk_stmt *s)
 {
+    print_loc(p);
     switch (s->kind) {
     case RK_OP:
         print_op(p, s);
@@ -450,6 +581,15 @@ print_stmt(struct printer *p, const struct rk_stmt *s)
         break;
     case RK_SWITCH:
         print_switch(p, s);
+        break;
+    case RK_TANGLE:
+        print_tangle(p, s);
+        break;
+    case RK_DEAD:
+        print_dead(p, s);
+        break;
+    case RK_GATHER:
+        print_gather(p, s);
         break;
     case RK_BREAK:
     case RK_CONTINUE:
@@ -612,8 +752,12 @@ rk_print(const struct rk_kernel *k, struct strbuf *b)
     for (unsigned i = 0; i < k->nshared; i++)
         if (k->shared[i].dynamic)
             strbuf_printf(b, ".extern .shared .align 16 .b8 sm%u[];\n", i);
+    if (k->lines)
+        strbuf_addz(b, ".file 1 \"random.cu\"\n");
     for (unsigned i = k->nfuncs; i-- > 0;)
         print_function(k, i, b);
+    if (k->lines)
+        strbuf_addz(b, ".section .debug_str { $Lname: .b8 105,110,0 }\n");
 }
 
 void

@@ -243,8 +243,97 @@ gen_atom(struct gen *g, struct rk_list *l, const struct ctx *c)
     if (own && (!t->commutes || gen_chance(g, 70))) {
         s->n = 1;
         s->dst[s->ndst++] = gen_write_var(g, t->cls);
-    }
+    } else if (t->commutes && row != 7 && gen_chance(g, 40)) /* not inc */
+        s->form = (uint8_t)(1 + gen_pick(g, 2));
     gen_maybe_guard(g, s);
+}
+
+/* A sum over a row of the input, as of a sparse matrix: rows of unequal length, words from
+ * anywhere. */
+static void
+gen_gather(struct gen *g, struct rk_list *l, const struct ctx *c)
+{
+    static const uint8_t most[] = {1, 3, 7, 15, 31};
+    if (c->times > 8)
+        return;
+    struct rk_stmt *s = gen_add(g, l, RK_GATHER, c);
+    s->n = most[gen_pick(g, 5)];
+    s->form = (uint8_t)gen_pick(g, 2);
+    s->src[0] = gen_source(g, RK_W);
+    s->src[1] = gen_read_var(g, RK_W);
+    s->dst[s->ndst++] = gen_write_var(g, RK_W);
+    g->cost += (uint64_t)s->n * c->times;
+}
+
+/* A mask for each lane that divides those of c->mask into groups: tiles (*tile: of so many
+ * lanes, all of them here), lanes with the same predicate, or with the same small value. */
+static struct rk_src
+gen_groups(struct gen *g, struct rk_list *l, const struct ctx *c, unsigned *tile)
+{
+    uint32_t first = gen_new_var(g, RK_W), mask = gen_new_var(g, RK_W);
+    struct rk_stmt *s;
+    switch (gen_pick(g, 3)) {
+    case 0: {
+        unsigned size = 1u << gen_pick(g, 6);
+        *tile = c->mask.literal ? size : 0;
+        s = gen_add_row(g, l, c, gen_row("and.b32", "w:WW"));
+        s->dst[s->ndst++] = first;
+        s->src[0] = gen_from_var(RK_LANE);
+        s->src[1] = gen_literal((uint32_t)-size);
+        s = gen_add_row(g, l, c, gen_row("shl.b32", "w:WW"));
+        s->dst[s->ndst++] = mask;
+        s->src[0] = gen_literal(size == 32 ? 0xffffffff : (1u << size) - 1);
+        s->src[1] = gen_from_var(first);
+        if (c->mask.literal)
+            break;
+        s = gen_add_row(g, l, c, gen_row("and.b32", "w:WW"));
+        s->dst[s->ndst++] = mask;
+        s->src[0] = gen_from_var(mask);
+        s->src[1] = c->mask;
+        break;
+    }
+    case 1: {
+        struct rk_src p = gen_read_var(g, RK_P);
+        s = gen_add(g, l, RK_WARP, c);
+        s->row = RK_BALLOT;
+        s->mask = c->mask;
+        s->src[0] = p;
+        s->dst[s->ndst++] = first;
+        s = gen_add_row(g, l, c, gen_row("xor.b32", "w:WW"));
+        s->dst[s->ndst++] = mask;
+        s->src[0] = gen_from_var(first);
+        s->src[1] = c->mask;
+        s = gen_add_row(g, l, c, gen_row("selp.b32", "w:WWp"));
+        s->dst[s->ndst++] = mask;
+        s->src[0] = gen_from_var(first);
+        s->src[1] = gen_from_var(mask);
+        s->src[2] = p;
+        break;
+    }
+    default:
+        s = gen_add_row(g, l, c, gen_row("and.b32", "w:WW"));
+        s->dst[s->ndst++] = first;
+        s->src[0] = gen_read_var(g, RK_W);
+        s->src[1] = gen_literal(gen_chance(g, 50) ? 1 : 7);
+        s = gen_add(g, l, RK_WARP, c);
+        s->row = RK_MATCH_ANY32;
+        s->mask = c->mask;
+        s->src[0] = gen_from_var(first);
+        s->dst[s->ndst++] = mask;
+        break;
+    }
+    return gen_from_var(mask);
+}
+
+/* The mask of the lane alone: right wherever it comes. */
+static struct rk_src
+gen_alone(struct gen *g, struct rk_list *l, const struct ctx *c)
+{
+    struct rk_stmt *s = gen_add_row(g, l, c, gen_row("shl.b32", "w:WW"));
+    s->dst[s->ndst++] = gen_new_var(g, RK_W);
+    s->src[0] = gen_literal(1);
+    s->src[1] = gen_from_var(RK_LANE);
+    return gen_from_var(s->dst[0]);
 }
 
 static void
@@ -252,20 +341,25 @@ gen_warp(struct gen *g, struct rk_list *l, const struct ctx *c)
 {
     unsigned kind = gen_chance(g, 30) ? gen_pick(g, 4) : gen_pick(g, RK_WARPS),
              cls = RK_W;
-    bool all = c->mask.literal; /* all 32 lanes */
-    struct rk_src lane = {0};
-    if (!c->warp)
+    struct rk_src lane = {0}, mask = c->mask;
+    unsigned tile = 0;
+    if (g->self || (!c->warp && gen_chance(g, 50)))
         return;
+    if (!c->warp)
+        mask = gen_alone(g, l, c);
+    else if (gen_chance(g, 40))
+        mask = gen_groups(g, l, c, &tile);
+    bool all = mask.literal || tile;   /* all 32 lanes, or all of a tile */
     if (kind <= RK_SHFL_IDX && !all) { /* from a lane that surely takes part */
         struct rk_stmt *s = gen_add_row(g, l, c, gen_row("bfind.u32", "w:W"));
         kind = RK_SHFL_IDX;
         s->dst[s->ndst++] = gen_new_var(g, RK_W);
-        s->src[0] = c->mask;
+        s->src[0] = mask;
         lane = gen_from_var(s->dst[0]);
     }
     struct rk_stmt *s = gen_add(g, l, RK_WARP, c);
     s->row = (uint16_t)kind;
-    s->mask = c->mask;
+    s->mask = mask;
     switch (kind) {
     case RK_SHFL_UP:
     case RK_SHFL_DOWN:
@@ -275,6 +369,10 @@ gen_warp(struct gen *g, struct rk_list *l, const struct ctx *c)
         s->src[0] = gen_read_var(g, RK_W);
         s->src[1] = all ? gen_source(g, RK_W) : lane;
         s->src[2] = gen_literal(all ? clamps[gen_pick(g, 7)] : 31);
+        if (tile) /* as cooperative groups do: no lane reads from another tile */
+            s->src[2] = gen_literal((32 - tile) << 8 | (kind == RK_SHFL_UP ? 0 : 31));
+        if (tile && kind == RK_SHFL_BFLY)
+            s->src[1] = gen_literal(gen_pick(g, tile));
         s->dst[s->ndst++] = gen_write_var(g, RK_W);
         if (gen_chance(g, 50))
             s->dst[s->ndst++] = gen_write_var(g, RK_P);
@@ -437,6 +535,40 @@ gen_loop(struct gen *g, struct rk_list *l, const struct ctx *c)
     return leaves && g->self;
 }
 
+/* A loop that is entered at two places. */
+static bool
+gen_tangle(struct gen *g, struct rk_list *l, const struct ctx *c)
+{
+    uint32_t trips = 1 + gen_pick(g, 3);
+    struct ctx in = *c;
+    if (c->times * trips > MAX_TIMES)
+        return false;
+    in.uniform = in.warp = false;
+    in.times *= trips;
+    struct rk_stmt *s = gen_add(g, l, RK_TANGLE, c);
+    s->guard = (int32_t)gen_read_var(g, RK_P).var;
+    s->src[0] = gen_literal(trips);
+    uint32_t i = gen_new_var(g, RK_W);
+    s->dst[s->ndst++] = i;
+    gen_readable(g, RK_W, i);
+    bool leaves = gen_body(g, &s->body[0], in);
+    leaves |= gen_body(g, &s->body[1], in);
+    g->nread[RK_W]--;
+    return leaves;
+}
+
+static void
+gen_dead(struct gen *g, struct rk_list *l, const struct ctx *c)
+{
+    struct ctx in = *c;
+    in.uniform = in.warp = false;
+    struct rk_stmt *s = gen_add(g, l, RK_DEAD, c);
+    s->form = (uint8_t)gen_pick(g, 4);
+    uint64_t cost = g->cost;
+    gen_body(g, &s->body[0], in);
+    g->cost = cost;
+}
+
 static bool
 gen_switch(struct gen *g, struct rk_list *l, const struct ctx *c)
 {
@@ -515,9 +647,18 @@ gen_list(struct gen *g, struct rk_list *l, struct ctx c)
         bool left = false, deep = c.depth >= MAX_DEPTH || g->f->nvars > RK_MAX_VARS - 20;
         uint32_t what = gen_pick(g, 100);
         g->budget--;
-        if (what < 50)
+        if (what < 48)
             gen_op(g, l, &c);
-        else if (what < 60)
+        else if (what < 49)
+            gen_gather(g, l, &c);
+        else if (what < 50) {
+            if (deep)
+                gen_op(g, l, &c);
+            else if (gen_chance(g, 50))
+                gen_dead(g, l, &c);
+            else
+                left = gen_tangle(g, l, &c);
+        } else if (what < 60)
             gen_access(g, l, &c, false, ANYWHERE);
         else if (what < 67)
             gen_access(g, l, &c, true, ANYWHERE);

@@ -109,15 +109,20 @@ struct rk_addr {
 };
 
 enum rk_kind {
-    RK_OP,    /* row: ops */
-    RK_LOAD,  /* row: types; n elements */
-    RK_STORE, /* the same */
-    RK_ATOM,  /* row: atoms; n == 0: red */
-    RK_WARP,  /* row: enum rk_warp */
+    RK_OP,     /* row: ops */
+    RK_LOAD,   /* row: types; n elements */
+    RK_STORE,  /* the same */
+    RK_ATOM,   /* row: atoms; n == 0: red, with form 1 or 2 a loop of compare and swap */
+    RK_GATHER, /* dst[0]: sum of a row of input words; src[0] & n: how many, src[1]: the
+                * first index; form 1: each word is the next index */
+    RK_WARP,   /* row: enum rk_warp */
     RK_BARRIER,
     RK_IF,     /* guard; body[0], body[1] */
     RK_LOOP,   /* dst[0]: counter from 0 to src[0]; body[0]; form 1: at least once */
     RK_SWITCH, /* src[0] modulo n; body[0..n); form bit i: body i goes on in i + 1 */
+    RK_TANGLE, /* a loop of two bodies that lanes of the guard enter at the second:
+                * dst[0]: counter, to src[0], at least one trip */
+    RK_DEAD,   /* body[0]: code that nothing reaches */
     RK_BREAK,
     RK_CONTINUE,
     RK_CALL,   /* row: function; dst: results, src: arguments */
@@ -155,7 +160,8 @@ enum {
     RK_MAX_SHARED = 3,
     RK_REGION = 64, /* bytes: of a slot beside its registers, of .local variables */
     RK_TABLE_BYTES = 256,
-    RK_ACC_BYTES = 128 /* of each commuting atomic operation */
+    RK_GATHER_STEP = 37, /* words */
+    RK_ACC_BYTES = 128   /* of each commuting atomic operation */
 };
 
 struct rk_func {
@@ -184,6 +190,7 @@ struct rk_kernel {
     uint32_t *dump, ndump; /* registers that the kernel stores at its end */
     uint32_t slot;         /* bytes of a thread's slot */
     uint64_t data;         /* what memory is filled from */
+    bool lines;            /* printed with .loc, as nvcc -lineinfo does */
     uint8_t input[RK_INPUT_BYTES];
     uint8_t constants[RK_TABLE_BYTES], table[RK_TABLE_BYTES];
 };
