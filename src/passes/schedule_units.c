@@ -128,6 +128,7 @@ unit_of(const struct ptx_func *f, const struct ptx_inst *in)
     switch (op->latency) {
     case PTX_LAT_INT_MUL:
     case PTX_LAT_INT_MAD:
+    case PTX_LAT_INT_SAD:
     case PTX_LAT_INT_MUL24:
     case PTX_LAT_INT_MAD24:
     case PTX_LAT_INT_REM:
@@ -141,6 +142,7 @@ unit_of(const struct ptx_func *f, const struct ptx_inst *in)
     case PTX_LAT_BF16X2:
         return SCHED_UNIT_FMA;
     case PTX_LAT_F64_ADD:
+    case PTX_LAT_F64_OTHER:
     case PTX_LAT_F64_MAX:
     case PTX_LAT_F64_MUL:
     case PTX_LAT_F64_FMA:

@@ -8,14 +8,16 @@
 
 #include <string.h>
 
-static enum sm_class
-class_of(const struct machine *m, unsigned unit, unsigned latency)
+enum sm_class
+sm_program_class(const struct machine *m, unsigned unit, unsigned latency)
 {
     bool product = latency == PTX_LAT_INT_MUL || latency == PTX_LAT_INT_MAD;
     switch (unit) {
     case PTX_UNIT_SFU:
         return latency == PTX_LAT_INT_REM && m->unit.rem_on_sp ? CLS_SP : CLS_SFU;
     case PTX_UNIT_DP:
+        if (latency == PTX_LAT_F64_OTHER && m->unit.f64_other_on_sp)
+            return CLS_SP;
         return m->unit.dp ? CLS_DP : m->unit.f64_on_sp ? CLS_SP : CLS_SFU;
     case PTX_UNIT_TENSOR: /* there is one: sm_program_check */
         return CLS_TENSOR;
@@ -51,7 +53,7 @@ expand(const struct machine *m, struct sm_inst *in, const struct ptx_expansion *
     unsigned saved = e->operations > operations ? e->operations - operations : 0,
              chain = e->chain;
     bool f64 = e->class >= PTX_LAT_F64_ADD && e->class <= PTX_LAT_F64_DIV;
-    unsigned cls = class_of(m, f64 ? PTX_UNIT_DP : PTX_UNIT_ALU, e->class);
+    unsigned cls = sm_program_class(m, f64 ? PTX_UNIT_DP : PTX_UNIT_ALU, e->class);
     unsigned more = e->more > saved ? e->more - saved : 0;
     unsigned work = more * (unsigned)m->latency[e->class].interval;
     if (saved && chain >= operations)
@@ -84,7 +86,7 @@ fuse(const struct machine *m, const struct sm_setup *setup, struct sm_inst *in,
     const struct machine_latency *part = &m->latency[f->part];
     in->scaled = f->scaled;
     if (f->moved) { /* MOV from the constant bank */
-        in->cls = (uint8_t)class_of(m, PTX_UNIT_ALU, PTX_LAT_OTHER);
+        in->cls = (uint8_t)sm_program_class(m, PTX_UNIT_ALU, PTX_LAT_OTHER);
         in->latency = (uint16_t)m->latency[PTX_LAT_OTHER].cycles;
         in->interval = (uint16_t)m->latency[PTX_LAT_OTHER].interval;
     }
@@ -281,7 +283,7 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         in->naddr = load ? addresses(st, reg) : 0;
         reg += in->naddr;
         in->first_operand = st->guarded;
-        in->cls = (uint8_t)class_of(m, st->unit, st->latency);
+        in->cls = (uint8_t)sm_program_class(m, st->unit, st->latency);
         in->late = late_operand(m, in);
         in->latency = (uint16_t)m->latency[st->latency].cycles;
         in->interval = (uint16_t)m->latency[st->latency].interval;
