@@ -36,6 +36,12 @@ find(const char *text)
     return NULL;
 }
 
+const char *
+cta_method_name(size_t i)
+{
+    return i < sizeof methods / sizeof *methods ? methods[i].name : NULL;
+}
+
 bool
 cta_is_method(const char *text)
 {

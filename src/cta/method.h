@@ -16,6 +16,8 @@ struct cta_method {
     enum cta_barriers barriers; /* of searches */
 };
 
+/* The name of method i; NULL past the last. */
+const char *cta_method_name(size_t i);
 /* Whether a text, up to its first comma, names a method. */
 bool cta_is_method(const char *text);
 /* The method that a text may have meant, or NULL. */

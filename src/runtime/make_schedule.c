@@ -67,8 +67,9 @@ observe(struct allot_device *dev, struct exec_grid *g, struct workset *w, bool *
     return true;
 }
 
-/* A schedule of the launch's own working sets; NULL if it faults. g and plan are those of the
- * kernel whose blocks are scheduled; no step has more than most blocks. */
+/* A schedule of the launch's own working sets; NULL if it faults. grid is that of the kernel
+ * whose blocks are scheduled, plan that of the launch, with its residency; no step has a TLP
+ * above most. */
 static bool
 make(struct allot_device *dev, const struct exec_grid *grid,
      const struct launch_plan *plan, uint64_t blocks, uint64_t most,
@@ -81,9 +82,8 @@ make(struct allot_device *dev, const struct exec_grid *grid,
     struct cta_problem p = {.blocks = (uint32_t)blocks,
                             .capacity = rt_l2_bytes(m) / m->l2.line,
                             .cps = m->cta.cps};
-    uint64_t fit = plan_together(m, plan, diag);
-    if (!fit)
-        return false;
+    /* As many as the machine's residency policy gives an SM: blocks that share count too. */
+    uint64_t fit = (uint64_t)plan->sm.residency.blocks * m->sm.count;
     p.max_tlp = (uint32_t)(fit < most ? fit : most);
     if (!cta_method_needs_sizes(&dev->method)) {
         s = cta_method_schedule(&dev->method, p);

@@ -2,6 +2,7 @@
  * launch is what is launched; passes may change the launch's shape, and a note in the
  * printed text says so again. */
 #include "base/str.h"
+#include "cta/method.h"
 #include "unit/kit/runtime_kit.h"
 #include "unit/kit/sanitized.h"
 
@@ -100,6 +101,84 @@ occupancy_is_residency(void **state)
         if (p ? !full : full)
             fail_msg("%s: %u launches had more blocks than the baseline", policy, full);
     }
+}
+
+/* -- schedules that are made: as many blocks as the plan says -- */
+
+/* 7200 bytes of scratchpad, in use from the first barrier to the second. */
+static const char in_scratchpad[] =
+    ".version 4.0\n.target sm_20\n.address_size 64\n"
+    ".visible .entry k(.param .u64 out)\n{\n"
+    " .reg .b32 %r<9>;\n .reg .b64 %rd<4>;\n .reg .pred %p;\n .shared .b32 s[1800];\n"
+    " ld.param.u64 %rd1, [out];\n mov.u32 %r1, %tid.x;\n mov.u32 %r6, %ctaid.x;\n"
+    " shl.b32 %r2, %r1, 2;\n mov.u32 %r3, s;\n add.u32 %r3, %r3, %r2;\n"
+    " mov.u32 %r5, 0;\n mov.u32 %r4, %r1;\nL:\n st.shared.u32 [%r3], %r4;\n"
+    " bar.sync 0;\n ld.shared.u32 %r7, [%r3];\n add.u32 %r4, %r4, %r7;\n bar.sync 0;\n"
+    " add.u32 %r5, %r5, 1;\n setp.lt.u32 %p, %r5, 40;\n @%p bra L;\n"
+    " mad.lo.u32 %r8, %r6, 128, %r1;\n mul.wide.u32 %rd2, %r8, 4;\n"
+    " add.u64 %rd3, %rd1, %rd2;\n st.global.u32 [%rd3], %r4;\n ret;\n}\n";
+
+/* Every method over every residency policy, with an L2 that all working sets fit: an SM
+ * holds the blocks of the plan, shared ones too. Returns how many more these are than
+ * without the policy. */
+static unsigned
+check_schedule(const char *policy, const char *method)
+{
+    enum { BLOCKS = 40, THREADS = 128 };
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *m = one_sm(policy, d);
+    assert_true(allot_machine_set(m, "l2.sets", "4096", d));
+    assert_true(allot_machine_set(m, "cta.order", "schedule", d));
+    assert_true(allot_machine_set(m, "cta.schedule", method, d));
+    if (!strcmp(policy, "register-sharing") || !strcmp(policy, "warp-level-divergence")) {
+        assert_true(allot_machine_set(m, "sm.scratchpad", "49152", d)); /* enough of it */
+        assert_true(allot_machine_set(m, "sm.max_registers", "255", d));
+        assert_true(allot_machine_set(m, "residency.regs_per_thread", "140", d));
+    }
+    const struct allot_options o = {.sample_cycles = PIECE};
+    struct allot_device *dev = allot_device_new(m, &o, d);
+    struct allot_module *mod =
+        allot_module_parse("test.ptx", in_scratchpad, strlen(in_scratchpad), d);
+    assert_non_null(dev);
+    assert_non_null(mod);
+    uint64_t out = allot_alloc(dev, 4 * BLOCKS * THREADS, d);
+    const void *args[] = {&out};
+    const struct allot_launch l = {.module = mod,
+                                   .kernel = "k",
+                                   .grid = {BLOCKS, 1, 1},
+                                   .block = {THREADS, 1, 1},
+                                   .args = args,
+                                   .nargs = 1};
+    struct allot_plan p;
+    if (!allot_launch_plan(dev, &l, &p, d))
+        fail_msg("%s, %s: %s", policy, method, allot_diag_text(d));
+    const struct allot_result *r = allot_launch(dev, &l, d);
+    if (!r)
+        fail_msg("%s, %s: %s", policy, method, allot_diag_text(d));
+    if (most_resident(r) != p.resident_blocks)
+        fail_msg("%s, %s: %llu blocks were resident at once, the plan says %u", policy,
+                 method, (unsigned long long)most_resident(r), p.resident_blocks);
+    unsigned more = p.resident_blocks - p.baseline_blocks;
+    allot_device_free(dev);
+    allot_module_free(mod);
+    allot_machine_free(m);
+    allot_diag_free(d);
+    return more;
+}
+
+static void
+schedules_keep_the_residency(void **state)
+{
+    const char *policy, *meaning, *method;
+    (void)state;
+    setenv("ALLOT_MACHINES", SOURCE_DIR "/machines", 0);
+    for (size_t p = 0; allot_policy("residency", p, &policy, &meaning); p++)
+        for (size_t i = 0; (method = cta_method_name(i)); i++) {
+            unsigned more = check_schedule(policy, method);
+            if (p ? !more : more)
+                fail_msg("%s, %s: %u blocks more than the baseline", policy, method,
+                         more);
+        }
 }
 
 /* -- demand: one answer -- */
@@ -625,6 +704,7 @@ main(void)
         cmocka_unit_test(printed_shape_is_read_back),
         cmocka_unit_test(merged_workloads),
         cmocka_unit_test(bad_notes_are_refused),
+        cmocka_unit_test(schedules_keep_the_residency),
         cmocka_unit_test(occupancy_is_residency),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
