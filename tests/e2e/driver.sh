@@ -45,6 +45,13 @@ for library in cuda.so.1 cudart.so.11.0 cudart.so.12 cudart.so.13; do
 done
 [ -z "$(sort "$tmp/err" | uniq -d)" ] || fail "attributes: said twice: $(sort "$tmp/err" | uniq -d)"
 
+# Errors that stay and those that do not; outputs that may be NULL.
+${CC:-cc} -O1 -w "$source/tests/programs/errors.c" -o "$tmp/errors" -ldl
+for functional in 0 1; do
+    with env ALLOT_FUNCTIONAL=$functional ALLOT_MAX_INSTRUCTIONS=100000 "$tmp/errors" >"$tmp/out" 2>"$tmp/err" ||
+        fail "errors: $(cat "$tmp/out" "$tmp/err")"
+done
+
 # Virtual memory management: vectors in pieces, one piece at two addresses.
 ${CC:-cc} -O1 "$source/tests/programs/driver_virtual.c" -o "$tmp/driver_virtual" -ldl
 for functional in 0 1; do

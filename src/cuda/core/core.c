@@ -115,8 +115,11 @@ acu_not_supported(const char *name)
 static const struct {
     int number;
     const char *runtime, *driver, *text;
+    bool sticky;
 } errors[] = {
-#define ERROR(number, id, runtime, driver, text) {number, runtime, driver, text},
+#define STICKY 1
+#define ERROR(number, id, runtime, driver, text, sticky)                                 \
+    {number, runtime, driver, text, sticky},
 #include "cuda/errors.def"
 #undef ERROR
 };
@@ -149,6 +152,13 @@ acu_error_text(int e)
 {
     int i = error_row(e);
     return i < 0 ? NULL : errors[i].text;
+}
+
+bool
+acu_error_sticky(int e)
+{
+    int i = error_row(e);
+    return i >= 0 && errors[i].sticky;
 }
 
 /* For kernels. */

@@ -24,8 +24,7 @@
  *
  * acu_begin_light() is the same without making the device, for what must work without one
  * (registration, error strings). The lock is recursive. acu_begin answers the sticky
- * error once a kernel has faulted, as CUDA does until the device is reset; also once a
- * kernel or a module of the program could not be run.
+ * error once a kernel has faulted, as CUDA does until the device is reset (errors.def).
  *
  * Memory. Device addresses are host addresses (allot_options.unified): a kernel and the
  * host see the same bytes at the same address, so managed memory, page-locked memory and
@@ -71,7 +70,7 @@
 
 /* The numbers this folder's code names; errors.def has all. */
 enum acu_error {
-#define ERROR(number, id, runtime, driver, text) ACU_##id = number,
+#define ERROR(number, id, runtime, driver, text, sticky) ACU_##id = number,
 #include "cuda/errors.def"
 #undef ERROR
 };
@@ -88,6 +87,8 @@ int acu_last_error(bool clear);
 const char *acu_error_runtime_name(int e); /* "cudaErrorInvalidValue" */
 const char *acu_error_driver_name(int e);  /* "CUDA_ERROR_INVALID_VALUE" */
 const char *acu_error_text(int e);
+/* Whether every later call answers it too, until the device is reset. */
+bool acu_error_sticky(int e);
 /* Prints "allot: ..." to stderr; lines are kept whole. */
 void acu_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Between these two, diagnostics are kept instead of printed; the end gives them,

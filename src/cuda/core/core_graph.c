@@ -999,7 +999,7 @@ acu_stream_capture_begin(struct acu_stream *s, int mode, struct acu_graph *g,
         if (!g || !after || !in_graph(g, after[i]))
             return ACU_INVALID_VALUE;
     *vec_push(&acu.captures) = (struct acu_capture){
-        .stream = s, .graph = g ? g : acu_graph_new(), .origin = true};
+        .stream = s, .graph = g ? g : acu_graph_new(), .origin = true, .given = g};
     return acu_capture_move(s, after, n, false);
 }
 
@@ -1036,22 +1036,24 @@ int
 acu_stream_capture_end(struct acu_stream *s, struct acu_graph **g)
 {
     struct acu_capture *c = capture_of(s);
-    if (!g)
-        return ACU_INVALID_VALUE;
     if (!c)
         return ACU_ILLEGAL_STATE;
     if (!c->origin)
         return ACU_STREAM_CAPTURE_UNMATCHED;
-    *g = c->graph;
+    if (!g && !c->given) /* nobody could ever free the new graph */
+        return ACU_INVALID_VALUE;
+    struct acu_graph *into = c->graph;
+    if (g)
+        *g = into;
     for (size_t i = 0; i < acu.captures.n;) /* with the streams that had joined */
-        if (acu.captures.v[i].graph == *g) {
+        if (acu.captures.v[i].graph == into) {
             vec_free(&acu.captures.v[i].front);
             acu.captures.v[i] = acu.captures.v[--acu.captures.n];
         } else {
             i++;
         }
     for (size_t i = 0; i < acu.captured_events.n;)
-        if (acu.captured_events.v[i].graph == *g) {
+        if (acu.captured_events.v[i].graph == into) {
             vec_free(&acu.captured_events.v[i].front);
             acu.captured_events.v[i] = acu.captured_events.v[--acu.captured_events.n];
         } else {

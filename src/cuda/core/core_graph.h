@@ -142,6 +142,7 @@ struct acu_graph *acu_capturing(struct acu_stream *s);
 /* g NULL: into a new graph. */
 int acu_stream_capture_begin(struct acu_stream *s, int mode, struct acu_graph *g,
                              struct acu_node *const *after, size_t n);
+/* g may be NULL where the graph was given at the begin. */
 int acu_stream_capture_end(struct acu_stream *s, struct acu_graph **g);
 /* What the stream's next node will depend on; valid until the next call. */
 const struct acu_node *const *acu_capture_front(struct acu_stream *s, size_t *n);

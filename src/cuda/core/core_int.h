@@ -56,6 +56,7 @@ struct acu_capture {
     struct acu_stream *stream;
     struct acu_graph *graph;
     bool origin;                  /* the stream on which the capture began */
+    bool given;                   /* into a graph that the program has made */
     VEC(struct acu_node *) front; /* what its next node depends on */
 };
 struct acu_captured_event {

@@ -310,11 +310,11 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
         e = error_of(failure);
         if (failure < ALLOT_REFUSED)
             return e; /* nothing ran */
-        /* A fault: the launch itself succeeds, what follows it tells. A kernel that
-         * cannot run: both tell, for many programs look at launches no further, and what
-         * they then copy back is not what the kernel would have left. */
-        acu.sticky = e;
-        *fault = failure != ALLOT_REFUSED;
+        /* A fault: the launch itself succeeds, what follows it tells. A kernel that cannot
+         * run: the launch tells, and nothing has happened to the device. */
+        *fault = acu_error_sticky(e);
+        if (*fault)
+            acu.sticky = e;
         return *fault ? 0 : e;
     }
     return 0;

@@ -120,17 +120,15 @@ load_image(struct acu_module *m, const void *image)
 }
 
 /* Loads a registered module on first use. Where it cannot be, none of its kernels can
- * run: every further call says so, as after a kernel that was refused (core_launch.c). */
+ * run: every use of it says so, and nothing else does, as on a card. */
 static int
 module_ready(struct acu_module *m)
 {
     if (m->ptx || m->error)
         return m->error;
     m->error = load_image(m, m->image);
-    if (m->error) {
-        acu.sticky = m->error;
+    if (m->error)
         acu_record_failure(m->what, m->error, false, "its device code cannot be loaded");
-    }
     return m->error;
 }
 

@@ -37,6 +37,22 @@ errors_have_both_names(void **st)
     assert_null(acu_error_driver_name(-1));
 }
 
+/* Those of which driver_types.h of CUDA 13.0 says that further work returns the same. */
+static void
+errors_that_stay(void **st)
+{
+    static const int stay[] = {226, 700, 702, 710, 714, 715, 716,
+                               717, 718, 719, 721, 810, 911};
+    size_t n = 0;
+    for (int e = -1; e < 1100; e++) {
+        bool wanted = n < sizeof stay / sizeof *stay && stay[n] == e;
+        n += wanted;
+        if (acu_error_sticky(e) != wanted)
+            fail_msg("error %d %s", e, wanted ? "stays" : "does not stay");
+    }
+    assert_int_equal(n, sizeof stay / sizeof *stay);
+}
+
 static void
 properties_are_the_machines(void **st)
 {
@@ -134,6 +150,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_both_names),
+        cmocka_unit_test(errors_that_stay),
         cmocka_unit_test(properties_are_the_machines),
         cmocka_unit_test(memory_is_zero_and_copies),
         cmocka_unit_test(last_error_is_told_once),
