@@ -474,6 +474,14 @@ void exec_log_init(struct exec_log *l, struct arena *a, uint32_t instructions);
 /* The oldest entries, as far as they are stamped `now`, take effect in order. */
 void exec_log_apply(struct exec_log *l, uint64_t now);
 
+/* Why no such instruction exists, whatever the target: its types and modifiers do not go
+ * together (legal.def, and the lane functions' rules). NULL: it does, or it is one that is
+ * known by name only. *x: what is known of opcodes; zeroed before the first call. */
+struct exec_legal {
+    bool pure[PTX_NOPS], known[PTX_NOPS];
+};
+const char *exec_illegal(const struct ptx_inst *in, struct exec_legal *x);
+
 /* Runs the whole grid functionally, block after block. */
 enum exec_result exec_run_grid(struct exec_grid *g);
 

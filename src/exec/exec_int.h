@@ -425,6 +425,7 @@ extern const struct decode_row decode_memory[], decode_control[], decode_warp[],
 /* Why the modifiers and types do not go together; NULL: they do, or a lane function's
  * rules (lanes.c) decide. */
 const char *decode_illegal(const struct ptx_inst *in);
+extern const char decode_no_form[]; /* what is said of those */
 bool decode_refuse(struct decoder *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -6,12 +6,13 @@
  * reads (i = i + 1) is therefore dead. Then liveness finds single writes of needed
  * registers that are overwritten unread. Repeated until nothing goes. Loads are deleted
  * unless volatile; labels stay. With red=yes atom becomes red where nobody reads its result:
- * ptxas does so, and a warp does not wait for the reply. */
+ * ptxas does so, and a warp does not wait for the reply. An atom that acquires stays. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
 #include "analysis/defuse.h"
 #include "analysis/live.h"
+#include "exec/exec.h"
 
 #include <string.h>
 
@@ -115,13 +116,19 @@ sweep_overwritten(const struct ptx_func *f, const struct cfg *g, uint64_t *dead)
     live_free(live);
 }
 
-/* Whether red has the operation of an atom (PTX ISA 9.7.13.7: what needs no old value). */
+/* Whether there is a red like the atom (PTX ISA 9.7.13.14: no .exch and .cas, which need the
+ * old value, and no .acquire and .acq_rel, which order what follows behind it). */
 static bool
 reduces(const struct ptx_inst *in)
 {
-    const unsigned op = in->mod[PTX_MG_ATOMOP];
-    return in->op == PTX_OP_ATOM && in->nops == 3 && in->ops[0].kind == PTX_OPD_REG &&
-           op != PTX_ATOMOP_EXCH && op != PTX_ATOMOP_CAS;
+    struct exec_legal x = {0};
+    struct ptx_inst red = *in;
+    if (in->op != PTX_OP_ATOM || in->nops != 3 || in->ops[0].kind != PTX_OPD_REG)
+        return false;
+    red.op = PTX_OP_RED;
+    red.nops--;
+    red.ops++;
+    return !exec_illegal(&red, &x);
 }
 
 /* atom whose result nobody reads: red. */

@@ -153,6 +153,23 @@ find_decoder(const struct ptx_op_info *info)
     return fn ? fn : decode_pure;
 }
 
+const char *
+exec_illegal(const struct ptx_inst *in, struct exec_legal *x)
+{
+    const struct ptx_op_info *info = &ptx_ops[in->op];
+    uint32_t aux;
+    if (info->flags & (PTX_PSEUDO | PTX_REFUSED | PTX_EXTENSION))
+        return NULL;
+    const char *why = decode_illegal(in);
+    if (why || in->op == PTX_OP_MOVQ)
+        return why;
+    if (!x->known[in->op]) {
+        x->known[in->op] = true;
+        x->pure[in->op] = find_decoder(info) == decode_pure;
+    }
+    return x->pure[in->op] && !lane_select(in, &aux) ? decode_no_form : NULL;
+}
+
 /* volatile, relaxed and stronger accesses */
 static bool
 is_strong(const struct ptx_inst *in)

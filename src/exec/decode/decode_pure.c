@@ -140,6 +140,8 @@ token_type(const struct ptx_inst *in, const char *tok)
     return bytes == 8 ? PTX_B64 : bytes == 4 ? PTX_B32 : bytes == 2 ? PTX_B16 : PTX_B8;
 }
 
+const char decode_no_form[] = "these types and modifiers do not go together";
+
 bool
 decode_pure(struct decoder *d)
 {
@@ -150,7 +152,7 @@ decode_pure(struct decoder *d)
     uint32_t aux = 0;
     lane_fn *lane = lane_select(in, &aux);
     if (!lane)
-        return decode_refuse(d, "these types and modifiers do not go together");
+        return decode_refuse(d, "%s", decode_no_form);
     const char *tok = ptx_ops[in->op].operands;
     unsigned nd = 0, ns = 0;
     for (unsigned i = 0; i < in->nops && *tok; i++) {
