@@ -66,7 +66,7 @@ make_area(struct merge *m, const struct region_facts *x)
     struct ptx_module *mod = f->module;
     struct ptx_var *v = ARENA_NEW(&mod->mem, struct ptx_var);
     m->area = v;
-    v->name = "__allot_parts";
+    v->name = rewrite_new_name(f, "__allot_parts", false);
     v->space = PTX_SPACE_SHARED;
     v->type = PTX_B8;
     v->align = CO_UNIT;

@@ -117,7 +117,7 @@ merge_func(struct merge *x, int32_t n)
     if (count < 2 || !f->is_entry || !pass_can_touch(f))
         return 0;
     struct ptx_var *all = ARENA_NEW(&x->m->mem, struct ptx_var);
-    all->name = "__allot_scratchpad";
+    all->name = rewrite_new_name(f, "__allot_scratchpad", false);
     all->space = PTX_SPACE_SHARED;
     all->type = PTX_B8;
     all->align = 1;

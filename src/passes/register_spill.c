@@ -24,6 +24,7 @@
  * Slots are handed out by spill_home, so that another memory (free scratchpad) can come
  * before local memory there and nowhere else. */
 #include "passes/register_allocate_int.h"
+#include "passes/rewrite.h"
 
 #include "analysis/defs.h"
 #include "analysis/defuse.h"
@@ -427,7 +428,7 @@ spill_home(struct ra *a, unsigned bytes)
     struct ptx_func *f = a->f;
     if (!a->slots) {
         struct ptx_var *v = ARENA_NEW(&f->module->mem, struct ptx_var);
-        v->name = arena_printf(&f->module->mem, "__allot_spill");
+        v->name = rewrite_new_name(f, "__allot_spill", false);
         v->space = PTX_SPACE_LOCAL;
         v->type = PTX_B8;
         v->align = 16;

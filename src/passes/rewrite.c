@@ -330,6 +330,47 @@ rewrite_source_bits(const struct ptx_func *f, const struct ptx_operand *o,
     return !o->neg && ptx_type_bytes(f->regs.v[o->reg].type) == ptx_type_bytes(type);
 }
 
+/* -- names -- */
+
+static bool
+has_name(const struct ptx_func *f, const char *name)
+{
+    for (size_t i = 0; i < f->vars.n; i++)
+        if (!strcmp(f->vars.v[i]->name, name))
+            return true;
+    for (size_t i = 0; i < f->params.n; i++)
+        if (!strcmp(f->params.v[i]->name, name))
+            return true;
+    for (size_t i = 0; i < f->rets.n; i++)
+        if (!strcmp(f->rets.v[i]->name, name))
+            return true;
+    return false;
+}
+
+/* everywhere: in any of its functions too. */
+static bool
+module_has_name(const struct ptx_module *m, const char *name, bool everywhere)
+{
+    for (size_t i = 0; i < m->vars.n; i++)
+        if (!strcmp(m->vars.v[i]->name, name))
+            return true;
+    for (size_t i = 0; i < m->funcs.n; i++)
+        if (!strcmp(m->funcs.v[i]->name, name) ||
+            (everywhere && has_name(m->funcs.v[i], name)))
+            return true;
+    return false;
+}
+
+const char *
+rewrite_new_name(const struct ptx_func *f, const char *name, bool everywhere)
+{
+    const char *is = name;
+    for (unsigned n = 1; has_name(f, is) || module_has_name(f->module, is, everywhere);
+         n++)
+        is = arena_printf(&f->module->mem, "%s_%u", name, n);
+    return is;
+}
+
 /* -- labels -- */
 
 /* Calls fn for each label that an operand names. */

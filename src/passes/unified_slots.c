@@ -18,6 +18,7 @@
  * the largest over the chains of calls that lead to it, and the deepest chain needs what
  * slots_height says. Each function computes the base anew. */
 #include "passes/unified_alloc_int.h"
+#include "passes/rewrite.h"
 
 #include "analysis/slots.h"
 #include "analysis/spill_check.h"
@@ -448,8 +449,11 @@ new_area(const struct job *j, uint64_t bytes)
     bool callees = false;
     for (size_t i = 1; i < j->n; i++)
         callees |= j->w[i].home->nslots > 0;
-    v->name = callees ? arena_printf(&m->mem, "__allot_slots_%s", kernel->name)
-                      : "__allot_slots";
+    v->name =
+        rewrite_new_name(kernel,
+                         callees ? arena_printf(&m->mem, "__allot_slots_%s", kernel->name)
+                                 : "__allot_slots",
+                         callees);
     v->space = PTX_SPACE_SHARED;
     v->type = PTX_B8;
     v->align = 4;
