@@ -281,8 +281,10 @@ widen(struct find *s)
             const uint32_t v = g->rpo[k];
             const struct cfg_block *b = &g->block[v];
             bool *in = &s->full[s->bundle[v]], *out = &s->full[s->bundle[g->n + v]];
-            const struct ptx_inst *last = &s->f->body.v[b->end - 1];
             bool any = *in || *out;
+            if (b->end == b->first) /* an empty body */
+                continue;
+            const struct ptx_inst *last = &s->f->body.v[b->end - 1];
             /* no place is between a branch and the edges that leave it */
             if (cfg_targets(last, NULL, 0) || ptx_ops[last->op].flags & PTX_ENDS) {
                 if (s->held[b->end - 1])

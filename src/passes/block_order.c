@@ -17,6 +17,7 @@
  * Blocks that fell to their neighbour jump to it; pass jumps takes out what is needless of
  * that. O(blocks log blocks + body), and what the loops cost. */
 #include "passes/pass.h"
+#include "passes/rewrite.h"
 #include "passes/schedule_int.h"
 
 #include "analysis/cfg.h"
@@ -175,6 +176,14 @@ find_lines(struct layout *x)
     return line;
 }
 
+/* Prototypes and lists of call targets hold for the calls behind them in the text: they go
+ * first, wherever the blocks go. */
+static bool
+is_prototype(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_DIRECTIVE && !in->text;
+}
+
 static void
 write_code(struct layout *x)
 {
@@ -182,6 +191,9 @@ write_code(struct layout *x)
     const uint32_t *line = find_lines(x);
     for (uint32_t v = 0; v < x->g->n; v++)
         made[v] = -1;
+    for (size_t i = 0; i < x->f->body.n; i++)
+        if (is_prototype(&x->f->body.v[i]))
+            *vec_push(&x->body) = x->f->body.v[i];
     for (uint32_t k = x->n; k-- > 0;) /* labels first: blocks before may need them */
         if (falls_elsewhere(x, k) && x->order[k] + 1 < x->g->n)
             label_of(x, x->order[k] + 1, made);
@@ -193,7 +205,8 @@ write_code(struct layout *x)
         if (line[v] && k + 1 < x->n && x->order[k + 1] + 1 != v)
             *vec_push(&x->body) = x->f->body.v[line[v] - 1];
         for (uint32_t i = b->first; i < b->end; i++)
-            *vec_push(&x->body) = x->f->body.v[i];
+            if (!is_prototype(&x->f->body.v[i]))
+                *vec_push(&x->body) = x->f->body.v[i];
         if (falls_elsewhere(x, k))
             *vec_push(&x->body) =
                 v + 1 < x->g->n ? with_label(x, PTX_OP_BRA, label_of(x, v + 1, made))
@@ -202,6 +215,8 @@ write_code(struct layout *x)
     x->f->body.n = 0;
     for (size_t i = 0; i < x->body.n; i++)
         *vec_push(&x->f->body) = x->body.v[i];
+    if (x->n < x->g->n) /* what nothing reaches has gone, with its labels */
+        rewrite_drop_labels(x->f);
 }
 
 /* -- the function -- */
