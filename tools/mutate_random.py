@@ -6,7 +6,8 @@
    the environment variable ALLOT_MUTANT says which one is on (mutant schemata: Untch, Offutt, Harrold, ISSTA 1993).
 3. Every test function of the room runs once without a mutant, and notes which mutants it reaches.
 4. Each mutant runs with the test functions that reach it, quickest first, until one fails."""
-import collections, concurrent.futures, glob, hashlib, json, os, re, resource, shlex, signal, subprocess, sys, tempfile, threading, time
+import collections, concurrent.futures, glob, hashlib, json, os, re, resource, shlex, signal, subprocess, sys
+import tempfile, threading, time
 
 EQUIVALENT = "tests/mutations-equivalent.tsv"
 
@@ -409,7 +410,7 @@ class Test:
 
     def __init__(self, name, command, cwd, program, case=None):
         self.name, self.command, self.cwd, self.program_path, self.case = name, command, cwd, program, case
-        self.cpu, self.reaches = 0.0, set()
+        self.cpu, self.reaches, self.text = 0.0, set(), ""
 
     def run(self, mutant=0, seen=None, cpu=300.0, wall=3600.0):
         """Exit status (negative: killed, also where it took too long), CPU seconds, what it said."""
@@ -437,7 +438,7 @@ class Test:
 
     def measure(self, seen, known):
         """Runs it without a mutant; False: it fails or is skipped. `known`: what was found with the same program."""
-        self.key = f"{self.program} {self.name}"
+        self.key = f"{self.program} {self.name} {self.text}".strip()
         if self.key not in known:
             if os.path.exists(seen):
                 os.remove(seen)
@@ -491,6 +492,7 @@ def golden_tests(root, build, folder):
         script = f"T=$(mktemp -u {shlex.quote(scratch)}-XXXXXX); set -o pipefail; trap 'rm -f \"$T\"*' EXIT; " + \
             " && ".join(f"{{ {r.strip()} ; }}" for r in lines)
         out.append(Test(f"golden/{folder}/{os.path.basename(f)}", ["bash", "-c", script], root, f"{build}/allot"))
+        out[-1].text = hash_of(f)
     return out
 
 
@@ -504,7 +506,7 @@ def files_of(root, rooms):
         if os.path.isfile(path):
             out.append(r)
         else:
-            found = [os.path.relpath(f, root) for e in ("c", "h") for f in glob.glob(f"{path}/**/*.{e}", recursive=True)]
+            found = [os.path.relpath(f, root) for f in glob.glob(f"{path}/**/*.[ch]", recursive=True)]
             if not found:
                 raise SystemExit(f"mutate: there is no source in {r}")
             out += found
@@ -594,7 +596,8 @@ def random_mutants(tool, n, rooms, seed, again, list_only, longest):
     usable = sorted((t for t, ok in zip(every, good) if ok), key=lambda t: t.cpu)
     slow = [t.name for t in usable if t.cpu > longest]
     usable = [t for t in usable if t.cpu <= longest]
-    print(f"{len(chosen)} mutants of {len(chosen) + len(rest)} points in {' '.join(rooms)}, seed {seed}; {failed} did not compile, "
+    print(f"{len(chosen)} mutants of {len(chosen) + len(rest)} points in {' '.join(rooms)}, seed {seed}; "
+          f"{failed} did not compile, "
           f"{marked} are marked as equivalent; {len(usable)} tests, {sum(t.cpu for t in usable):.0f} s")
     print(f"{len(slow)} tests take more than {longest:g} s and are not used: {' '.join(slow)}")
     for s in skipped:

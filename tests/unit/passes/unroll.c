@@ -379,6 +379,23 @@ unknown_counts(void **state)
     assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD "bar.sync 0;\n" TO("%r1")), 1);
 }
 
+/* Loops of an unknown number of turns are copied where the counter steps by 2^24 at most, up or
+ * down. */
+static void
+steps_of_unknown_counts(void **state)
+{
+    (void)state;
+#define BY(step, cmp)                                                                    \
+    "L:\n" LOAD "add.s32 %r2, %r2, " step ";\nsetp." cmp                                 \
+    ".s32 %p1, %r2, %r1;\n@%p1 bra L;\n"
+    assert_int_equal(copies(BY("16777216", "lt")), 7);
+    assert_int_equal(copies(BY("16777217", "lt")), 1);
+    assert_int_equal(copies(BY("-16777216", "gt")), 7);
+    assert_int_equal(copies(BY("-16777217", "gt")), 1);
+    assert_int_equal(copies(BY("1", "gt")), 1);
+    assert_int_equal(copies(BY("-1", "lt")), 1);
+}
+
 /* What counts as how many operations, of 46: a load and its sum are three. */
 static void
 operations(void **state)
@@ -564,11 +581,15 @@ left_alone(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_counts),         cmocka_unit_test(bound_below_the_steps),
-        cmocka_unit_test(known_counts),       cmocka_unit_test(unknown_counts),
-        cmocka_unit_test(operations),         cmocka_unit_test(branches_on_loads),
-        cmocka_unit_test(left_in_the_middle), cmocka_unit_test(side_exits),
-        cmocka_unit_test(left_alone)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_counts),
+                                       cmocka_unit_test(bound_below_the_steps),
+                                       cmocka_unit_test(known_counts),
+                                       cmocka_unit_test(unknown_counts),
+                                       cmocka_unit_test(steps_of_unknown_counts),
+                                       cmocka_unit_test(operations),
+                                       cmocka_unit_test(branches_on_loads),
+                                       cmocka_unit_test(left_in_the_middle),
+                                       cmocka_unit_test(side_exits),
+                                       cmocka_unit_test(left_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -489,6 +489,46 @@ skipping_changes_nothing(void **st)
     }
 }
 
+/* Instructions that the policy must be asked about: those with a register above the private ones,
+ * and with dynamic warps those that may leave the SM for their data. A prefetch has no data. */
+static void
+what_it_is_asked_about(void **st)
+{
+    (void)st;
+    const struct mechanism *m = &residency_find("register-sharing")->mechanism;
+    struct pairs_plan plan = {.blocks = BLOCKS, .pairs = PAIRS, .private_units = PRIVATE};
+    static const struct exec_operand low = {.place = PRIVATE},
+                                     high = {.place = PRIVATE + 1};
+    static const struct {
+        struct exec_static st;
+        bool always, dynamic;
+    } rows[] = {
+        {{.operand = &low, .noperands = 1}, false, false},
+        {{.operand = &high, .noperands = 1}, true, true},
+        {{.unit = PTX_UNIT_MEM, .space = PTX_SPACE_GLOBAL, .is_load = true}, false, true},
+        {{.unit = PTX_UNIT_MEM, .space = PTX_SPACE_LOCAL, .is_store = true}, false, true},
+        {{.unit = PTX_UNIT_MEM, .space = PTX_SPACE_NONE, .is_atomic = true}, false, true},
+        {{.unit = PTX_UNIT_MEM, .space = PTX_SPACE_TEX, .is_load = true}, false, true},
+        {{.unit = PTX_UNIT_MEM, .space = PTX_SPACE_SHARED, .is_load = true},
+         false,
+         false},
+        {{.unit = PTX_UNIT_MEM, .space = PTX_SPACE_CONST, .is_load = true}, false, false},
+        {{.unit = PTX_UNIT_MEM, .space = PTX_SPACE_PARAM, .is_load = true}, false, false},
+        {{.unit = PTX_UNIT_MEM, .space = PTX_SPACE_GLOBAL}, false, false},
+        {{.unit = PTX_UNIT_ALU, .space = PTX_SPACE_GLOBAL, .is_load = true},
+         false,
+         false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        plan.dynamic = false;
+        assert_int_equal(m->concerns(&rows[i].st, &plan), rows[i].always);
+        plan.dynamic = true;
+        assert_int_equal(m->concerns(&rows[i].st, &plan), rows[i].dynamic);
+    }
+    plan.pairs = 0; /* nothing is shared */
+    assert_false(m->concerns(&rows[1].st, &plan));
+}
+
 static void
 wants_physical_registers(void **st)
 {
@@ -696,6 +736,7 @@ main(void)
         cmocka_unit_test(dynamic_probability_stays_in_bounds),
         cmocka_unit_test(deadlock_without_the_rule),
         cmocka_unit_test(skipping_changes_nothing),
+        cmocka_unit_test(what_it_is_asked_about),
         cmocka_unit_test(wants_physical_registers),
         cmocka_unit_test(both_locks_or_none),
         cmocka_unit_test(both_plan),
