@@ -10,6 +10,7 @@ import collections, concurrent.futures, glob, hashlib, json, os, re, resource, s
 import tempfile, threading, time
 
 EQUIVALENT = "tests/mutations-equivalent.tsv"
+MOST_MEMORY = 4 << 30  # bytes of a test
 
 TOKEN = re.compile(
     r"(?P<comment>/\*.*?\*/|//[^\n]*)|(?P<directive>^[ \t]*\#(?:\\\n|[^\n])*)|(?P<text>\"(?:\\.|[^\"\\])*\")|"
@@ -393,11 +394,18 @@ def does_not_compile(said, chosen, src, depth):
 # -- tests --
 
 
-def kill(group):
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+def watch(pid, over, wall):
+    """Kills the process group of a test that runs too long or takes more than MOST_MEMORY. Memory that is only
+    reserved, as that of a simulated device, does not count."""
+    end = time.monotonic() + wall
+    while not over.wait(0.25):
+        try:
+            with open(f"/proc/{pid}/statm") as f:
+                pages = int(f.read().split()[1])
+            if time.monotonic() > end or pages * os.sysconf("SC_PAGE_SIZE") > MOST_MEMORY:
+                os.killpg(pid, signal.SIGKILL)
+        except (OSError, IndexError):
+            return
 
 
 def hash_of(path):
@@ -422,16 +430,15 @@ class Test:
 
         def limit():
             resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 2))
-            resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
         with open(os.devnull) as none, tempfile.TemporaryFile() as out:
             p = subprocess.Popen(self.command, cwd=self.cwd, env=env, stdin=none, stdout=out,
                                  stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=limit)
-            timer = threading.Timer(wall, kill, [p.pid])
-            timer.start()
+            over = threading.Event()
+            threading.Thread(target=watch, args=(p.pid, over, wall), daemon=True).start()
             _, status, used = os.wait4(p.pid, 0)
-            timer.cancel()
+            over.set()
             p.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0)
             return p.returncode, used.ru_utime + used.ru_stime, out.read().decode(errors="replace")

@@ -566,6 +566,7 @@ accesses_of_the_first_warp(void **state)
         assert_int_equal(b.stats.watch_cycles, sm ? 0 : 40);
         assert_int_equal(b.stats.watch_most, sm ? 0 : most);
         assert_int_equal(b.stats.watch_least, sm ? 0 : least);
+        memset(x, 0, w->state_size(mechanism_plan(&use)));
         w->init(x, &b.v, b.m, mechanism_plan(&use)); /* a warp that accesses nothing */
         tell(&b, w->warp_started, 0);
         tell(&b, w->warp_ended, 0);
