@@ -571,7 +571,7 @@ def random_mutants(tool, n, rooms, seed, again, list_only, longest):
     golden = [t for f in folders for t in golden_tests(root, build_dir, f)]
     targets = {"unit-" + os.path.basename(t.command[0])[5:] for t in tests} | ({"allot"} if golden else set())
     tool.copy_tree()
-    tool.configure([])
+    tool.configure()
     failed = 0
     while True:  # until all compile
         for i, p in enumerate(chosen, 1):
