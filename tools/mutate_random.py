@@ -271,7 +271,9 @@ class Scan:
         elif s in CHANGES and self.is_binary(i):
             a, b = self.left(i, RANK[s], first), self.right(i, RANK[s], last)
             kind = "comparison" if 6 <= RANK[s] <= 7 else "condition" if RANK[s] <= 2 else "arithmetic"
-            yield self.span(a, b, [self.sub(a, b, i, n) for n in CHANGES[s]], kind)
+            news = [self.sub(a, b, i, n) for n in CHANGES[s]]
+            # as text what it is as an expression by itself
+            yield self.span(a, b, [f"({x})" if RANK[n] < RANK[s] else x for x, n in zip(news, CHANGES[s])], kind)
 
 
 def points_of(root, files, seed):
@@ -313,10 +315,18 @@ def load_equivalent(root):
         n = open(f"{root}/{f}", encoding="utf-8").read().count(old)
         if n != 1:
             wrong.append(f"{EQUIVALENT}:{i}: its old text occurs {n} times in {f}, not once: `{old}`")
-        elif old == new:
-            wrong.append(f"{EQUIVALENT}:{i}: old and new text are the same")
+        elif not is_mutant(root, f, old, new):
+            wrong.append(f"{EQUIVALENT}:{i}: --random never changes {f} from `{old}` to `{new}`")
         rows.append((f, old, new))
     return rows, wrong
+
+
+def is_mutant(root, file, old, new):
+    with open(f"{root}/{file}", encoding="utf-8") as f:
+        text = f.read()
+    want, at = text.replace(old, new), text.find(old)
+    return any(text[:p.start] + n + text[p.end:] == want for p in Scan(file, text).points()
+               if p.start < at + len(old) and at < p.end for n in p.news)
 
 
 def whole(text, p):
@@ -611,11 +621,11 @@ def random_mutants(tool, n, rooms, seed, again, list_only, longest):
         print(f"not used, fails or is skipped without a mutant: {s}")
     sys.stdout.flush()
 
-    last = set(recall(f"{state}-survivors.json", []) if again else [])
+    before = set(recall(f"{state}-killed.json", []) if again else [])
 
     def judge(p):
-        if again and p.order not in last:
-            return "", 0.0
+        if p.order in before:
+            return "before", 0.0
         start = time.monotonic()
         reach = [t for t in usable if p.number in t.reaches]
         killer = next((t.name for t in reach if t.fails(p.number)), None)
@@ -635,10 +645,10 @@ def random_mutants(tool, n, rooms, seed, again, list_only, longest):
                       f"    {one_line(' '.join(lines))}\n    {escaped(old)}\t{escaped(new)}", flush=True)
             else:
                 c[0] += 1
-                if tool.VERBOSE and how:
+                if tool.VERBOSE and how != "before":
                     print(f"killed {p.file}:{p.line}: {one_line(p.old)} -> {one_line(p.new)}  {how}", flush=True)
-    with open(f"{state}-survivors.json", "w") as f:
-        json.dump([p.order for p in survivors], f)
+    with open(f"{state}-killed.json", "w") as f:
+        json.dump([p.order for p in chosen if p not in survivors], f)
     print("\n| room | mutants | killed | | not reached |\n| --- | ---: | ---: | ---: | ---: |")
     total = [sum(c[k] for c in count.values()) for k in range(3)]
     for room, (k, t, u) in sorted(count.items()) + [("all", total)]:

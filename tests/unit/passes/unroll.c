@@ -394,6 +394,8 @@ steps_of_unknown_counts(void **state)
     assert_int_equal(copies(BY("-16777217", "gt")), 1);
     assert_int_equal(copies(BY("1", "gt")), 1);
     assert_int_equal(copies(BY("-1", "lt")), 1);
+    /* a sum whose first source is a literal */
+    assert_int_equal(copies("L:\n" LOAD "add.s32 %r6, 3, %r2;\n" TO("7")), 7);
 }
 
 /* What counts as how many operations, of 46: a load and its sum are three. */

@@ -368,6 +368,38 @@ banks_have_commands_in_turn(void **state)
     }
 }
 
+/* The same with banks in two words of a set: after 71 requests the turn begins at bank 71, so 100
+ * comes first, then 5, and 66 last. */
+static void
+many_banks(struct machine *m)
+{
+    long_trcd(m);
+    m->dram.banks = 128;
+}
+static void
+many_banks_have_commands_in_turn(void **state)
+{
+    (void)state;
+    struct rig *r = rig(many_banks);
+    for (unsigned i = 0; i < 67; i++) {
+        push(r, 3, 1, false, 0);
+        run_to(r, r->now + 10);
+    }
+    run_to(r, 1000);
+    const unsigned n = r->n;
+    push(r, 0, 1, false, 0);
+    run_to(r, 1001);
+    push(r, 5, 1, false, 0);
+    push(r, 66, 1, false, 0);
+    push(r, 100, 1, false, 0);
+    run_to(r, 1024);
+    expect(r, n, 1001, DRAM_ACTIVATE, 0);
+    expect(r, n + 1, 1007, DRAM_ACTIVATE, 100);
+    expect(r, n + 2, 1013, DRAM_ACTIVATE, 5);
+    expect(r, n + 3, 1019, DRAM_ACTIVATE, 66);
+    done(r);
+}
+
 /* 64 bytes take their share of a clock of bus * 4 bytes, rounded up: on the bus until the last
  * of them. */
 static unsigned bus;
@@ -750,6 +782,7 @@ main(void)
         cmocka_unit_test(turnaround),
         cmocka_unit_test(one_command_a_clock),
         cmocka_unit_test(banks_have_commands_in_turn),
+        cmocka_unit_test(many_banks_have_commands_in_turn),
         cmocka_unit_test(a_burst_takes_whole_clocks),
         cmocka_unit_test(several_bursts),
         cmocka_unit_test(refresh),
