@@ -116,16 +116,16 @@ cmd_workingset(int argc, char **argv)
     if (program && s.machine == machine)
         s.machine = ACU_MACHINE;
     struct diag_sink diag = {0};
-    json_t *launches = json_array();
-    bool ok = cli_session_machine(&x) &&
-              (program ? of_program(&pos, &s, show.nth, &want, launches)
-                       : of_kernels(&x, &o, &show, &want, launches));
+    json_t *all = json_array();
+    bool ok =
+        cli_session_machine(&x) && (program ? of_program(&pos, &s, show.nth, &want, all)
+                                            : of_kernels(&x, &o, &show, &want, all));
     show.schedule = want.method;
-    ok = ok && working_report(launches, allot_machine_name(x.machine), &show, stdout, &diag);
+    ok = ok && working_report(all, allot_machine_name(x.machine), &show, stdout, &diag);
     cli_sink(&diag);
     if (ok && show.chart)
         fprintf(stderr, "chart: %s\n", show.chart);
-    json_decref(launches);
+    json_decref(all);
     cli_session_close(&x);
     return cli_flush(ok ? EXIT_OK : EXIT_FAILED);
 }
