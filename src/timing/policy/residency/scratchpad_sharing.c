@@ -17,6 +17,8 @@
 #include "timing/policy/residency/pairs.h"
 #include "timing/policy/residency/progress.h"
 
+#include <assert.h>
+
 enum { NONE = 0xff };
 
 struct member {
@@ -127,10 +129,13 @@ init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
         publish(s, v, i);
 }
 
+/* Of slot s, which is in a pair. */
 static struct member *
 member(struct sharing *sh, unsigned s)
 {
-    return &sh->pair[pairs_index(&sh->pairs, s)].member[pairs_side(&sh->pairs, s)];
+    const int i = pairs_index(&sh->pairs, s);
+    assert(i >= 0);
+    return &sh->pair[i].member[pairs_side(&sh->pairs, s)];
 }
 
 /* Classes or locks are others. */
