@@ -116,6 +116,8 @@ rk_transform(const struct rk_kernel *k, const char *pipeline, struct strbuf *tex
     return end_of(ok, d, why);
 }
 
+char rk_doing[1024];
+
 enum rk_end
 rk_run(const struct rk_kernel *k, const struct rk_way *way, uint8_t **memory,
        uint64_t **counters, size_t *ncounters, struct strbuf *why)
@@ -132,6 +134,9 @@ rk_run(const struct rk_kernel *k, const struct rk_way *way, uint8_t **memory,
                               .max_instructions = 20000000};
     struct allot_device *dev = NULL;
     uint8_t *result = rk_initial(k);
+    snprintf(rk_doing, sizeof rk_doing, "in %s mode on %s, %s, -p \"%s\", %u threads%s\n",
+             way->timing ? "timing" : "functional", way->machine, way->settings,
+             way->passes, way->threads, way->no_skip ? ", no skipping" : "");
     bool ok =
         m && machine &&
         (way->timing || allot_machine_set(machine, "compiler.registers", "virtual", d)) &&
@@ -407,15 +412,18 @@ is_machine(const struct dirent *e)
     return dot && !strcmp(dot, ".yaml");
 }
 
-/* One of the machine files, in the order of their names. */
+/* One of the machine files, in the order of their names; $ALLOT_RANDOM_MACHINE: that one. */
 static void
 draw_machine(uint64_t *state, char name[64])
 {
     struct dirent **file;
+    const char *only = getenv("ALLOT_RANDOM_MACHINE");
     int n = scandir(SOURCE_DIR "/machines", &file, is_machine, alphasort);
     RK_MUST(n > 0);
     uint64_t pick = splitmix_next(state) % (uint64_t)n;
     snprintf(name, 64, "%.*s", (int)strlen(file[pick]->d_name) - 5, file[pick]->d_name);
+    if (only)
+        snprintf(name, 64, "%s", only);
     while (n-- > 0)
         free(file[n]);
     free(file);

@@ -24,6 +24,9 @@ enum rk_end {
 enum rk_end rk_run(const struct rk_kernel *k, const struct rk_way *way, uint8_t **memory,
                    uint64_t **counters, size_t *ncounters, struct strbuf *why);
 
+/* What rk_run does now, or did last: for a handler of a crash. A line. */
+extern char rk_doing[1024];
+
 /* PTX text of the kernel after a pipeline. */
 enum rk_end rk_transform(const struct rk_kernel *k, const char *pipeline,
                          struct strbuf *text, struct strbuf *why);

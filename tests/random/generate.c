@@ -120,6 +120,10 @@ gen_kernel(struct gen *g)
     gen_pool(g, &c);
     for (unsigned i = 0; i < k->nshared; i++)
         g->mode[i] = OWN;
+    /* All warps of full SMs gather together. */
+    if (k->blocks > 3)
+        for (unsigned n = gen_pick(g, 6); n > 0; n--)
+            gen_gather(g, &f->body, &c);
     g->budget = 10 + (int)gen_pick(g, 90);
     gen_list(g, &f->body, c);
     if (gen_chance(g, 40)) { /* some threads end early */
@@ -167,15 +171,19 @@ fill(struct rk_kernel *k, uint8_t *to, size_t n)
 static struct rk_kernel *
 generate(struct gen *g)
 {
-    static const uint16_t threads[] = {32, 64, 96, 128, 33, 20, 70, 1};
+    static const uint16_t threads[] = {32, 64, 96, 128, 33, 20, 70, 1, 256};
     struct rk_kernel *k = g->k = xcalloc(1, sizeof *k);
     k->blocks = gen_chance(g, 15) ? 4 + gen_pick(g, 8) : 1 + gen_pick(g, 3);
-    k->threads = threads[gen_pick(g, 8)];
+    k->threads = threads[gen_pick(g, 9)];
+    if (k->blocks > 3 && gen_chance(g, 40))
+        k->threads = 256;
     k->data = gen_pick(g, 1u << 16);
     k->lines = gen_chance(g, 30);
     k->nshared = gen_pick(g, RK_MAX_SHARED + 1);
     for (unsigned i = 0; i < k->nshared; i++) {
         k->shared[i].part = RK_REGION << gen_pick(g, 2);
+        if (k->threads > 128) /* 48 KB in all */
+            k->shared[i].part = RK_REGION;
         k->shared[i].dynamic = i + 1 == k->nshared && gen_chance(g, 30);
         for (k->shared[i].span = 1;
              k->shared[i].span * 2 <= k->shared[i].part * k->threads;)

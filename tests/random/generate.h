@@ -74,5 +74,6 @@ unsigned gen_row(const char *text, const char *classes);
 /* Draws statements while the budget lasts. True: threads may leave the surrounding loop
  * or function within. */
 bool gen_list(struct gen *g, struct rk_list *l, struct ctx c);
+void gen_gather(struct gen *g, struct rk_list *l, const struct ctx *c);
 
 #endif

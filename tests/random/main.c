@@ -157,6 +157,14 @@ seed_passes(size_t which, uint64_t seed)
     return ok;
 }
 
+static void
+fatal(int number)
+{
+    (void)!write(STDOUT_FILENO, rk_doing, strlen(rk_doing));
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 /* The same in a process of its own: a crash, or a kernel that never ends, is a failure of
  * that seed alone. */
 static bool
@@ -167,6 +175,9 @@ seed_survives(size_t which, uint64_t seed)
     if (child < 0)
         return seed_passes(which, seed);
     if (!child) {
+        static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM};
+        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+            signal(signals[i], fatal);
         alarm(MOST_SECONDS);
         few = 0;
         bool ok = seed_passes(which, seed);

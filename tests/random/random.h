@@ -24,7 +24,7 @@ void rk_print(const struct rk_kernel *k, struct strbuf *b);
 /* The launch. The kernel's first three parameters are addresses of rk_input's bytes and
  * of the result's two parts (rk_initial): accumulators, slots of the threads. Then come
  * rk_nscalars values of 8 bytes, of which a parameter takes the first that it needs. */
-enum { RK_INPUT_BYTES = 16384 };
+enum { RK_INPUT_BYTES = 1 << 18 };
 struct rk_launch {
     uint32_t blocks, threads; /* threads: of a block */
     uint32_t dynamic_bytes;

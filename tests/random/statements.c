@@ -250,7 +250,7 @@ gen_atom(struct gen *g, struct rk_list *l, const struct ctx *c)
 
 /* A sum over a row of the input, as of a sparse matrix: rows of unequal length, words from
  * anywhere. */
-static void
+void
 gen_gather(struct gen *g, struct rk_list *l, const struct ctx *c)
 {
     static const uint8_t most[] = {1, 3, 7, 15, 31};
