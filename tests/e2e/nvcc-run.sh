@@ -1,5 +1,5 @@
-# nvcc-run.sh ALLOT SOURCE: programs of tests/nvcc that check themselves: cooperative groups,
-# compiled here for three generations, on a machine of each, with timing
+# nvcc-run.sh ALLOT SOURCE: programs of tests/nvcc that check themselves: cooperative groups
+# and libcu++'s atomics, compiled here for three generations, on a machine of each, with timing
 # and without. Skipped without nvcc.
 allot=$1 source=$2
 . "$source/tests/e2e/inputs/lib.sh"
@@ -10,7 +10,7 @@ gencode=
 for a in 75 80 90; do
     gencode="$gencode -gencode arch=compute_$a,code=compute_$a"
 done
-for p in groups; do
+for p in groups atomics; do
     # shellcheck disable=SC2086 # words
     nvcc -std=c++17 -cudart shared -Wno-deprecated-gpu-targets $gencode "$source/tests/nvcc/$p.cu" \
         -o $p 2>nvcc.log || { fail "nvcc: $p" nvcc.log; continue; }
