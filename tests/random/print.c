@@ -538,14 +538,18 @@ print_call(struct printer *p, const struct rk_stmt *s)
     strbuf_addz(p->b, "\t}\n");
 }
 
-/* Every few statements: the next line of the source. */
+/* Every few statements: the next line of the source, or one inlined at it. */
 static void
 print_loc(struct printer *p)
 {
     unsigned next = p->line + 1 + p->labels % 3;
     if (!p->k->lines || (p->words + p->longs) % 3)
         return;
-    strbuf_printf(p->b, "\t.loc 1 %u 3\n", p->line = next);
+    if (p->line && next % 4 == 0)
+        strbuf_printf(p->b, "\t.loc 1 %u 9, function_name $Lname, inlined_at 1 %u 3\n",
+                      1000 + next, p->line);
+    else
+        strbuf_printf(p->b, "\t.loc 1 %u 3\n", p->line = next);
 }
 
 static void
@@ -752,6 +756,8 @@ rk_print(const struct rk_kernel *k, struct strbuf *b)
         strbuf_addz(b, ".file 1 \"random.cu\"\n");
     for (unsigned i = k->nfuncs; i-- > 0;)
         print_function(k, i, b);
+    if (k->lines)
+        strbuf_addz(b, ".section .debug_str { $Lname: .b8 105,110,0 }\n");
 }
 
 void
