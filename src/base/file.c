@@ -34,6 +34,16 @@ replaceable(const char *path)
     return lstat(path, &st) || S_ISREG(st.st_mode);
 }
 
+/* The file under way, for file_abandon; one at a time in a process. */
+static char *volatile unfinished;
+
+void
+file_abandon(void)
+{
+    if (unfinished)
+        unlink(unfinished);
+}
+
 static bool
 replace_file(const char *path, const char *text, size_t n)
 {
@@ -42,6 +52,7 @@ replace_file(const char *path, const char *text, size_t n)
     int fd = mkstemp(tmp);
     bool ok = fd >= 0;
     if (ok) {
+        unfinished = tmp;
         mode_t mask = umask(0);
         umask(mask);
         fchmod(fd, 0666 & ~mask);
@@ -53,6 +64,7 @@ replace_file(const char *path, const char *text, size_t n)
             errno = why;
         }
     }
+    unfinished = NULL;
     free(tmp);
     return ok;
 }

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 struct arena *
@@ -445,10 +446,32 @@ static bool progress_shown;
 static bool progress_lines; /* also where there is no terminal */
 static double progress_time;
 
+enum { GRACE = 800000 }; /* microseconds */
+
+/* The command has not ended in time: it is in a loop that does not look, or waits. What is
+ * half written goes; a store has its journal. */
+static void
+on_grace_over(int sig)
+{
+    static const char text[] =
+        "allot: interrupted; it did not stop in time, so it ends here\n";
+    (void)sig;
+    file_abandon();
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) {
+        /* nobody listens */
+    }
+    _exit(128 + interrupted);
+}
+
+/* Ctrl-C may be repeated, which ends the command at once; SIGTERM comes from those who want it
+ * gone, once. */
 static void
 on_signal(int sig)
 {
+    static const struct itimerval grace = {.it_value.tv_usec = GRACE};
     interrupted = sig;
+    if (sig == SIGTERM)
+        setitimer(ITIMER_REAL, &grace, NULL);
 }
 
 bool
@@ -621,12 +644,15 @@ cli_catch_signals(void)
     /* The second Ctrl-C ends the program at once: the first is heeded between
      * instructions, not while the host prepares or checks data. */
     struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+    struct sigaction over = {.sa_handler = on_grace_over};
     sigemptyset(&sa.sa_mask);
+    sigemptyset(&over.sa_mask);
     static const int signals[] = {SIGINT, SIGTERM};
     static bool caught;
     if (caught)
         return;
     caught = true;
+    sigaction(SIGALRM, &over, NULL);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old; /* a signal that the parent had ignored stays so */
         if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)

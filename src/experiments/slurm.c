@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* pipe2 */
 #include "experiments/slurm.h"
 
+#include "base/file.h"
 #include "base/vec.h"
 
 #include <dirent.h>
@@ -316,12 +317,7 @@ static bool
 write_text(const char *dir, const char *name, const char *text, struct diag_sink *diag)
 {
     char *path = path_of(dir, name);
-    FILE *f = fopen(path, "we");
-    bool ok = f && fputs(text, f) >= 0;
-    if (f)
-        ok = !fclose(f) && ok;
-    if (!ok)
-        diag_error(diag, "cannot write %s: %s", path, strerror(errno));
+    bool ok = file_put(path, text, strlen(text), NULL, diag);
     free(path);
     return ok;
 }

@@ -55,8 +55,10 @@ struct program_result {
     json_t *overlooked; /* the first of them that the program took no notice of, NULL */
     json_t *working;    /* array: working sets that were asked for, a launch each */
     uint64_t findings;  /* of the checks */
-    char *said;         /* with `capture`; NULL: nothing */
-    json_t *rank;       /* row of each name */
+    bool lost;    /* a trace or timeline could not be written; its process said so */
+    bool cut;     /* the record of launches is not complete, nor is what it fills */
+    char *said;   /* with `capture`; NULL: nothing */
+    json_t *rank; /* row of each name */
 };
 
 /* The file that a shell would run for this word in `folder` (NULL: here): whatever has a

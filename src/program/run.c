@@ -3,6 +3,7 @@
 #include "program/program_int.h"
 
 #include "base/clock.h"
+#include "cuda/core/core_marks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,19 +12,34 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t child;
+static volatile sig_atomic_t child, overdue;
+
+enum { GRACE = 800000 }; /* microseconds */
 
 /* What the terminal sends (SI_KERNEL) goes to the whole process group: the program has it
- * already. */
+ * already. SIGTERM gives it some time: it may handle it, and be in a launch without end. */
 static void
 pass_on(int sig, siginfo_t *info, void *context)
 {
+    static const struct itimerval grace = {.it_value.tv_usec = GRACE};
     (void)context;
     if (child > 0 && info->si_code != SI_KERNEL)
         kill((pid_t)child, sig);
+    if (sig == SIGTERM)
+        setitimer(ITIMER_REAL, &grace, NULL);
+}
+
+static void
+grace_over(int sig)
+{
+    (void)sig;
+    overdue = child > 0;
+    if (overdue)
+        kill((pid_t)child, SIGKILL);
 }
 
 enum { PASSED = 6 };
@@ -73,7 +89,7 @@ static bool
 start_and_wait(struct start *b, int *status, struct strbuf *why)
 {
     struct sigaction pass = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO},
-                     old[PASSED];
+                     over = {.sa_handler = grace_over}, old[PASSED], old_over;
     bool pass_signals = b->s->pass_signals;
     sigset_t block;
     fflush(NULL);
@@ -82,12 +98,17 @@ start_and_wait(struct start *b, int *status, struct strbuf *why)
     sigprocmask(SIG_BLOCK, &block, &b->mask);
     for (size_t i = 0; pass_signals && i < PASSED; i++)
         sigaction(passed[i], &pass, &old[i]);
+    if (pass_signals)
+        sigaction(SIGALRM, &over, &old_over);
+    overdue = 0;
     child = fork();
     if (!child) {
         /* Handlers of the command itself (cli_catch_signals) end with execv; what the
          * parent ignored stays ignored. */
         for (size_t i = 0; pass_signals && i < PASSED; i++)
             sigaction(passed[i], &old[i], NULL);
+        if (pass_signals)
+            sigaction(SIGALRM, &old_over, NULL);
         be_program(b);
     }
     pid_t pid = (pid_t)child;
@@ -96,8 +117,13 @@ start_and_wait(struct start *b, int *status, struct strbuf *why)
     while (pid > 0 && waitpid(pid, status, 0) < 0 && errno == EINTR)
         ;
     child = 0;
-    for (size_t i = 0; pass_signals && i < PASSED; i++)
-        sigaction(passed[i], &old[i], NULL);
+    if (pass_signals) {
+        static const struct itimerval off;
+        setitimer(ITIMER_REAL, &off, NULL);
+        sigaction(SIGALRM, &old_over, NULL);
+        for (size_t i = 0; i < PASSED; i++)
+            sigaction(passed[i], &old[i], NULL);
+    }
     if (pid < 0)
         strbuf_printf(why, "cannot start %s: %s", b->path, strerror(failed));
     return pid > 0;
@@ -132,10 +158,21 @@ tail(int fd)
     return xstrdup(line ? line + 1 : text);
 }
 
+/* Whether the program's process has left this mark; it goes. */
+static bool
+take_mark(const char *record, const char *end)
+{
+    char path[PATH_MAX + 8];
+    snprintf(path, sizeof path, "%s%s", record, end);
+    return !unlink(path);
+}
+
 static void
 settle(struct program_result *r, int ended)
 {
     r->signal = WIFSIGNALED(ended) ? WTERMSIG(ended) : 0;
+    if (overdue && r->signal == SIGKILL) /* which took the place of what it was asked */
+        r->signal = SIGTERM;
     r->status = r->signal ? 128 + r->signal : WEXITSTATUS(ended);
 }
 
@@ -169,6 +206,8 @@ program_run(const struct program_setup *s, char *const *argv, struct program_res
         if (ok) {
             settle(r, ended);
             program_read_record(record, r);
+            r->lost = take_mark(record, RECORD_LOST);
+            r->cut = take_mark(record, RECORD_CUT);
             r->said = b.err >= 0 ? tail(b.err) : NULL;
         }
     }

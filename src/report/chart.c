@@ -7,10 +7,12 @@
  *   fd 3    the script, a constant
  *   argv    title, labels of the axes, numbers: string variables ARG1, ARG2, ... of the script
  *   stdin   a table of names and values, read as data
- *   stdout  the drawing, a temporary file that takes its name when it is complete
+ *   stdout  a pipe: the drawing, which is written to its file when it is complete
  */
-#define _GNU_SOURCE /* mkostemp */
+#define _GNU_SOURCE /* pipe2 */
 #include "report/chart.h"
+
+#include "base/file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -223,14 +225,33 @@ place(int from, int to)
     return dup2(from, to) == to;
 }
 
-/* Runs gnuplot; its exit status, 127: it did not start, -1: no process. */
-static int
-run_gnuplot(const char *const argv[], int script_fd, int data_fd, int out_fd)
+/* All that can be read of fd. */
+static void
+read_all(int fd, struct strbuf *out)
 {
+    char part[4096];
+    ssize_t n;
+    while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0)
+            strbuf_add(out, part, (size_t)n);
+}
+
+/* Runs gnuplot; its exit status, 127: it did not start, -1: no process. What it draws comes
+ * through a pipe: gnuplot does not notice that a disk is full. */
+static int
+run_gnuplot(const char *const argv[], int script_fd, int data_fd, struct strbuf *out)
+{
+    int ends[2];
     fflush(NULL);
-    pid_t pid = fork();
-    if (pid < 0)
+    if (pipe2(ends, O_CLOEXEC))
         return -1;
+    const int out_fd = ends[1];
+    pid_t pid = fork();
+    if (pid < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return -1;
+    }
     if (pid == 0) {
         /* Out of the way first: one may have the number that another is to get. */
         int s = fcntl(script_fd, F_DUPFD_CLOEXEC, SPARE_FD),
@@ -245,6 +266,9 @@ run_gnuplot(const char *const argv[], int script_fd, int data_fd, int out_fd)
         _exit(127);
     }
     int status;
+    close(ends[1]);
+    read_all(ends[0], out);
+    close(ends[0]);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return -1;
@@ -376,7 +400,7 @@ chart_look_parse(const char *words, struct chart_look *out, struct diag_sink *di
 }
 
 static int
-draw(const struct chart *c, const char *format, int out_fd)
+draw(const struct chart *c, const char *format, struct strbuf *out)
 {
     enum { FEW_POINTS = 10, MANY_POINTS = 40 };
     bool bars = c->kind == CHART_BARS || c->kind == CHART_STACK;
@@ -427,7 +451,7 @@ draw(const struct chart *c, const char *format, int out_fd)
                                 styles.s ? styles.s : "10o",
                                 NULL};
     int status =
-        commands && data ? run_gnuplot(argv, fileno(commands), fileno(data), out_fd) : -1;
+        commands && data ? run_gnuplot(argv, fileno(commands), fileno(data), out) : -1;
     free(title);
     free(ylabel);
     free(xlabel);
@@ -442,34 +466,24 @@ draw(const struct chart *c, const char *format, int out_fd)
 
 /* gnuplot leaves ">" in texts as it is, which XML forbids after "]]". It writes no CDATA
  * section of its own here. */
-static bool
-repair_svg(const char *path)
+static void
+repair_svg(struct strbuf *b)
 {
-    char *text = file_read(path, NULL), *at = text, *end;
-    bool ok = text;
-    if (text && strstr(text, "]]>")) {
-        FILE *f = fopen(path, "we");
-        for (; f && (end = strstr(at, "]]>")); at = end + 3)
-            fprintf(f, "%.*s]]&gt;", (int)(end - at), at);
-        ok = f && fputs(at, f) >= 0;
-        if (f)
-            ok = !fclose(f) && ok;
-    }
-    free(text);
-    return ok;
+    struct strbuf out = {0};
+    const char *at = b->s, *end;
+    for (; (end = strstr(at, "]]>")); at = end + 3)
+        strbuf_printf(&out, "%.*s]]&gt;", (int)(end - at), at);
+    strbuf_addz(&out, at);
+    strbuf_free(b);
+    *b = out;
 }
 
 /* gnuplot begins a page of text with a form feed. */
-static bool
-repair_text(const char *path)
+static void
+repair_text(struct strbuf *b)
 {
-    char *text = file_read(path, NULL);
-    FILE *f = text && *text == '\f' ? fopen(path, "we") : NULL;
-    bool ok = text && (*text != '\f' || (f && fputs(text + 1, f) >= 0));
-    if (f)
-        ok = !fclose(f) && ok;
-    free(text);
-    return ok;
+    if (b->n && *b->s == '\f')
+        memmove(b->s, b->s + 1, b->n--);
 }
 
 const char *
@@ -486,35 +500,24 @@ chart_format(const char *path)
 bool
 chart_write(const struct chart *c, const char *path, struct diag_sink *diag)
 {
-    size_t n = strlen(path);
     const char *format = chart_format(path);
     if (!format)
         return diag_error(
             diag, "chart file %s: the name must end in .svg, .pdf, .png or .txt", path);
-    char *tmp = xmalloc(n + 8);
-    sprintf(tmp, "%s.XXXXXX", path);
-    int fd = mkostemp(tmp, O_CLOEXEC);
-    if (fd < 0) {
-        diag_error(diag, "cannot write %s: %s", path, strerror(errno));
-        free(tmp);
-        return false;
-    }
-    fchmod(fd, 0644);
-    int status = draw(c, format, fd);
-    close(fd);
-    bool svg = !strcmp(format, "svg"), txt = !strcmp(format, "txt");
-    bool ok = status == 0 && (!svg || repair_svg(tmp)) && (!txt || repair_text(tmp)) &&
-              !rename(tmp, path);
-    if (!ok) {
-        unlink(tmp);
-        if (status == 127)
-            diag_error(diag,
-                       "charts need gnuplot, which is not installed (Debian package "
-                       "gnuplot-nox)");
-        else
-            diag_error(diag, "could not draw %s (gnuplot ended with status %d)", path,
-                       status);
-    }
-    free(tmp);
+    struct strbuf b = {0};
+    int status = draw(c, format, &b);
+    bool drawn = !status && b.n;
+    if (drawn && !strcmp(format, "svg"))
+        repair_svg(&b);
+    if (drawn && !strcmp(format, "txt"))
+        repair_text(&b);
+    bool ok = drawn && file_put(path, b.s, b.n, stdout, diag);
+    if (status == 127)
+        diag_error(diag, "charts need gnuplot, which is not installed (Debian package "
+                         "gnuplot-nox)");
+    else if (!drawn)
+        diag_error(diag, "could not draw %s (gnuplot ended with status %d)", path,
+                   status);
+    strbuf_free(&b);
     return ok;
 }

@@ -101,6 +101,55 @@ for sig in (signal.SIGINT, signal.SIGTERM):
         after=0.2)
     check(f"a run, {sig.name}", status == 128 + sig, (status, err))
 
+# -- a loop that never looks: from its N-th allocation on, the command is in one --
+SPIN = """
+#include <stdlib.h>
+#include <unistd.h>
+void *__libc_malloc(size_t n);
+void *malloc(size_t n)
+{
+    static long left = -1;
+    if (left < 0)
+        left = getenv("SPIN") ? atol(getenv("SPIN")) : 1L << 60;
+    if (!left--) {
+        write(2, "spinning\\n", 9);
+        for (;;)
+            __asm__ volatile("");
+    }
+    return __libc_malloc(n);
+}
+"""
+with open("spin.c", "w") as f:
+    f.write(SPIN)
+spins = not sanitized and subprocess.run(
+    ["cc", "-O1", "-shared", "-fPIC", "-o", "spin.so", "spin.c"]).returncode == 0
+saxpy = os.path.join(source, "tests/e2e/inputs/saxpy.ptx")
+spun = set()
+for name, args in (
+        ("run", ["run", "vecadd", "-q"]), ("opt", ["opt", "matmul", "-p", "cleanup", "-o", "spin.out"]),
+        ("info", ["info", saxpy]), ("compare", ["compare", "vecadd", "-q"]),
+        ("paper", ["paper", "--list"]), ("report", ["report", "--csv", "spin.out"]),
+        ("measure", ["measure", "--dry-run", "workload/vecadd", "--out", "spin.out"]),
+        ("bench", ["bench", "-q", "vecadd"])) if spins else ():
+    env.update(LD_PRELOAD=os.path.abspath("spin.so"))
+    for count in (400, 1500):
+        env.update(SPIN=str(count))
+        p = start([allot] + args)
+        if p.stderr.readline() != "spinning\n":  # it has ended before
+            p.communicate()
+            continue
+        spun.add(name)
+        t = time.monotonic()
+        p.send_signal(signal.SIGTERM)
+        out, err = p.communicate(timeout=60)
+        took = time.monotonic() - t
+        # Before it takes signals the system ends it.
+        check(f"{name} in a loop: status", p.returncode in (143, -signal.SIGTERM), (p.returncode, err))
+        check(f"{name} in a loop: within a second", took < 2, took)
+        check(f"{name} in a loop: no file", not [f for f in os.listdir(".") if f.startswith("spin.out")])
+    del env["LD_PRELOAD"], env["SPIN"]
+check("commands in a loop", not spins or len(spun) >= 6, spun)
+
 p = start([allot, "info", "/dev/zero"])
 out, err = p.communicate(timeout=100)
 check("a file without an end", p.returncode == 1 and "too large" in err.lower(), err)
@@ -137,6 +186,22 @@ else:
         text = open("x.json").read() if os.path.exists("x.json") else ""
         check(f"{name}: JSON", '"check": "failed"' in text and '"running": "_Z4spin' in text, text)
         check(f"{name}: no record left",
+              not [f for f in os.listdir(".") if f.startswith("allot-record")], os.listdir("."))
+    # A program that does not heed SIGTERM, in a kernel without an end.
+    with open("deaf.c", "w") as f:
+        f.write("#include <signal.h>\n#include <unistd.h>\nint main(int n, char **v) {"
+                "signal(SIGTERM, SIG_IGN); return execv(v[1], v + 1); }\n")
+    if not sanitized and subprocess.run(["cc", "-o", "deaf", "deaf.c"]).returncode == 0:
+        p = start([allot, "exec", os.path.abspath("deaf"), program, "spin"])
+        p.stdout.readline()
+        time.sleep(0.3)
+        t = time.monotonic()
+        p.send_signal(signal.SIGTERM)
+        out, err = p.communicate(timeout=60)
+        check("exec, SIGTERM unheeded: status", p.returncode == 143, (p.returncode, err))
+        check("exec, SIGTERM unheeded: within a second", time.monotonic() - t < 2)
+        check("exec, SIGTERM unheeded: the kernel", "was running" in err, err)
+        check("exec, SIGTERM unheeded: no record left",
               not [f for f in os.listdir(".") if f.startswith("allot-record")], os.listdir("."))
     p = start([allot, "exec", "--functional", program, "many", "3000"])
     out, err = p.communicate(timeout=100)

@@ -1,7 +1,10 @@
 /* core_graph.c: graphs (core_graph.h): nodes, edges, copies, running, memory, capture. */
 #include "cuda/core/core_graph.h"
 
+#include "base/file.h"
 #include "cuda/core/core_int.h"
+
+#include <errno.h>
 
 #include <stdio.h>
 
@@ -956,13 +959,19 @@ print_graph(FILE *f, const struct acu_graph *g, const char *name)
 int
 acu_graph_print(const struct acu_graph *g, const char *path)
 {
-    FILE *f = g && path ? fopen(path, "w") : NULL;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = g && path ? open_memstream(&text, &n) : NULL;
     if (!f)
         return ACU_INVALID_VALUE;
     fputs("digraph {\n", f);
     print_graph(f, g, "graph");
     fputs("}\n", f);
-    return fclose(f) ? ACU_OPERATING_SYSTEM : 0;
+    bool ok = !fclose(f), written = ok && file_write(path, text, n);
+    if (!written)
+        acu_say("cannot write %s: %s", path, strerror(errno));
+    free(text);
+    return !ok ? ACU_OUT_OF_MEMORY : written ? 0 : ACU_OPERATING_SYSTEM;
 }
 
 /* -- capture -- */

@@ -166,6 +166,8 @@ bool acu_working_options(struct allot_options *o);
 /* The n-th launch of its kernel has ended: its working sets as a line of JSON, if they are
  * asked for; NULL: they are not. Malloc'd. */
 char *acu_working_line(const struct allot_result *r, uint64_t n);
+/* A file that was asked for could not be written. */
+void acu_record_lost(void);
 /* How many findings of --check there have been so far. */
 void acu_record_findings(uint64_t all);
 /* The launch, or the loading of module `name`, has come to nothing: it failed while it ran,

@@ -67,7 +67,8 @@ acu_look_past(const char *kernel)
     return n < acu.look.skip || (acu.look.count && n - acu.look.skip >= acu.look.count);
 }
 
-/* Appends to a file that this process has taken: *path is its own from then on. */
+/* Appends to a file that this process has taken: *path is its own from then on, NULL once
+ * it could not be written. */
 static void
 append(const char **path, bool first, const char *text, size_t n)
 {
@@ -83,8 +84,15 @@ append(const char **path, bool first, const char *text, size_t n)
         text += w;
         n -= (size_t)w;
     }
-    if (fd < 0 || n)
+    const bool failed = fd < 0 || n;
+    if (failed) {
+        struct stat st;
         acu_say("cannot write %s: %s", *path, strerror(errno));
+        acu_record_lost();
+        if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode))
+            unlink(*path); /* rather none than a part of it */
+        *path = NULL;
+    }
     if (fd >= 0)
         close(fd);
 }
@@ -100,7 +108,8 @@ acu_look_result(const struct allot_result *r)
         append(&acu.look.timeline, true, head, strlen(head));
         free(head);
     }
-    append(&acu.look.timeline, false, text, strlen(text));
+    if (acu.look.timeline)
+        append(&acu.look.timeline, false, text, strlen(text));
     free(text);
 }
 
@@ -114,7 +123,7 @@ acu_look_end(void)
         return;
     append(&acu.look.trace, true, text, n);
     free(text);
-    if (cut.full)
+    if (cut.full && acu.look.trace)
         acu_say(
             "%s is full from cycle %llu of launch %llu on: later events are left out; "
             "choose a window (--trace-from, --trace-to) or raise --trace-limit",

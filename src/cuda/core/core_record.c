@@ -15,6 +15,7 @@
 #include "cuda/core/core_int.h"
 
 #include "base/json.h"
+#include "cuda/core/core_marks.h"
 #include "runtime/runtime.h"
 
 #include <errno.h>
@@ -53,6 +54,27 @@ acu_record_open(const char *path)
     return false;
 }
 
+/* An empty file beside the record, which a full disk still takes: `allot exec` asks for it. */
+static void
+mark(const char *end)
+{
+    const char *record = getenv("ALLOT_RECORD");
+    struct strbuf path = {0};
+    if (!record || !*record)
+        return;
+    strbuf_printf(&path, "%s%s", record, end);
+    int fd = open(path.s, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        close(fd);
+    strbuf_free(&path);
+}
+
+void
+acu_record_lost(void)
+{
+    mark(RECORD_LOST);
+}
+
 /* Says so once: a full disk would be told again at each launch. */
 static void
 check_written(ssize_t done, size_t wanted)
@@ -60,6 +82,7 @@ check_written(ssize_t done, size_t wanted)
     if (done == (ssize_t)wanted || acu.record.failed)
         return;
     acu.record.failed = true;
+    mark(RECORD_CUT);
     acu_say("the record of launches could not be written (%s): tables and files will "
             "lack some",
             done < 0 ? strerror(errno) : "short write");
