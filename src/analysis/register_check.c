@@ -784,3 +784,43 @@ register_check(const struct ptx_func *before, const struct ptx_func *after,
     arena_free(&mem);
     return ok;
 }
+
+struct misplaced {
+    const struct ptx_func *f;
+    int32_t reg; /* NONE: all have a place */
+};
+
+static void
+note_place(void *user, int32_t reg, bool write, bool partial)
+{
+    struct misplaced *m = user;
+    const struct ptx_reg *r = &m->f->regs.v[reg];
+    (void)write;
+    (void)partial;
+    uint32_t most = r->type == PTX_PRED ? m->f->predicates : m->f->registers;
+    if (!r->place || r->place - 1u + width(m->f, reg) > most)
+        m->reg = reg;
+}
+
+bool
+register_check_places(const struct ptx_func *f, struct diag_sink *diag)
+{
+    struct misplaced m = {f, NONE};
+    size_t i = 0;
+    if (!f->registers && !f->predicates)
+        return true;
+    for (; i < f->body.n && m.reg < 0; i++)
+        defuse_each(&f->body.v[i], note_place, &m);
+    if (m.reg < 0)
+        return true;
+    if (diag) {
+        const struct ptx_inst *in = &f->body.v[i - 1];
+        struct diag_loc loc = {f->module->file, f->module->text, in->line, in->col, 0};
+        diag_add(diag, DIAG_ERROR, in->line ? &loc : NULL,
+                 "%s: register %s of '%s' has no place in the %u registers and %u "
+                 "predicates of the allocation",
+                 f->name, f->regs.v[m.reg].name, ptx_ops[in->op].mnemonic, f->registers,
+                 f->predicates);
+    }
+    return false;
+}

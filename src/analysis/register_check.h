@@ -29,4 +29,9 @@ bool register_check(const struct ptx_func *before, const struct ptx_func *after,
                     const int32_t *origin, const struct ptx_var *slots,
                     struct diag_sink *diag);
 
+/* Whether each register that the code of an allocated function names has a place within
+ * f->registers (predicates: f->predicates). True of a function that is not allocated. False:
+ * a pass behind allocation made registers; a diagnostic (diag may be NULL) names one. */
+bool register_check_places(const struct ptx_func *f, struct diag_sink *diag);
+
 #endif

@@ -1,10 +1,13 @@
 /* pass.c: registry and driver. */
 #include "passes/pass.h"
+#include "passes/loc_chain.h"
 #include "passes/shape.h"
 
 #include "analysis/guarded.h"
+#include "analysis/register_check.h"
 #include "base/clock.h"
 #include "base/near.h"
+#include "exec/exec.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
@@ -88,11 +91,70 @@ pass_can_touch(const struct ptx_func *f)
     return true;
 }
 
-/* The IR must survive printing and parsing. pass: what it is after, NULL: all of them. */
+/* What the driver keeps of a function from pass to pass. */
+struct known {
+    struct pass_facts facts;
+    struct loc_chain *chain; /* of its debug lines */
+    bool whole;              /* none of them referred to a line that is not there */
+};
+
+/* Whether each debug line of inlined code stands behind the one that it refers to, where
+ * that was so before. */
 static bool
-verify(const struct ptx_module *m, const char *pass, struct diag_sink *diag)
+verify_lines(const struct ptx_module *m, const struct known *known, const char *pass,
+             struct diag_sink *diag)
+{
+    for (size_t i = 0; i < m->funcs.n; i++) {
+        const struct ptx_inst *in =
+            known[i].whole ? loc_chain_broken(m->funcs.v[i]) : NULL;
+        if (in)
+            return diag_error(diag,
+                              "pass %s left '%s' of %s without the .loc it refers to",
+                              pass, in->text, m->funcs.v[i]->name);
+    }
+    return true;
+}
+
+/* The first instruction that does not exist; NULL: all do. *func, *why: where and why. */
+static const struct ptx_inst *
+find_illegal(const struct ptx_module *m, const struct ptx_func **func, const char **why)
+{
+    struct exec_legal x = {0};
+    for (size_t i = 0; i < m->funcs.n; i++) {
+        *func = m->funcs.v[i];
+        for (size_t k = 0; k < (*func)->body.n; k++)
+            if ((*why = exec_illegal(&(*func)->body.v[k], &x)))
+                return &(*func)->body.v[k];
+    }
+    return NULL;
+}
+
+bool
+pass_legal(const struct ptx_module *m, const char *pass, struct diag_sink *diag)
+{
+    const struct ptx_func *f;
+    const char *why;
+    const struct ptx_inst *in = find_illegal(m, &f, &why);
+    if (!in)
+        return true;
+    struct strbuf text = {0};
+    ptx_print_inst(f, in, &text);
+    struct diag_loc loc = {m->file, m->text, in->line, in->col, 0};
+    const char *s = text.s + strspn(text.s, "\t ");
+    diag_add(diag, DIAG_ERROR, in->line ? &loc : NULL, "%s%s'%.*s' does not exist: %s",
+             pass ? pass : "", pass ? " made what is no PTX: " : "",
+             (int)strcspn(s, ";\n"), s, why);
+    strbuf_free(&text);
+    return false;
+}
+
+/* The IR must survive printing and parsing; legal: its instructions existed before. pass: what it is after, NULL: all of them. */
+static bool
+verify(const struct ptx_module *m, const char *pass, bool legal, struct diag_sink *diag)
 {
     struct strbuf text = {0};
+    if (legal && !pass_legal(m, pass ? pass : "the pipeline", diag))
+        return false;
     ptx_print(m, &text);
     struct diag_sink own = diag_child(diag);
     struct ptx_module *again = ptx_parse("output", text.s, text.n, &own);
@@ -238,22 +300,106 @@ drop_power(struct ptx_func *f)
         f->body.v[i].power = 0;
 }
 
-/* What a pass left: facts, power states and marks of guarded writes are made anew. */
+/* What a pass left: chains of debug lines are mended; facts, power states and marks of
+ * guarded writes are made again. */
 static void
-renew(struct ptx_func *f, struct pass_facts *x, unsigned keeps)
+renew(struct ptx_func *f, struct known *x, unsigned keeps)
 {
-    facts_drop(x, keeps);
+    if (loc_chain_mend(x->chain, f))
+        keeps &= AN_POWER;
+    facts_drop(&x->facts, keeps);
     if (!(keeps & AN_POWER))
         drop_power(f);
     if (!(keeps & AN_LIVE) && guarded_any(f))
         guarded_mark(f);
 }
 
-/* Runs a pass over the module; facts[i] are those of function i. Sets *any if it may have
- * changed anything. */
+/* -- registers behind an allocation -- */
+
+/* What the last allocation of a pipeline was: it is repeated where a pass behind it makes
+ * registers. Its settings are those of register-allocate, or how many registers it left. */
+struct allocation {
+    bool *done; /* of each function: it is allocated */
+    struct pass_key given[MAX_KEYS + 1];
+    bool counted; /* by another pass than register-allocate */
+};
+
+extern const struct pass pass_register_allocate;
+
+/* by: the pass that allocated, NULL: it was none of this pipeline. */
+static void
+note_allocation(struct allocation *x, const struct ptx_module *m,
+                const struct pass_key *given, const struct pass *by)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < m->funcs.n; i++) {
+        const struct ptx_func *f = m->funcs.v[i];
+        x->done[i] = f->has_body && (f->registers || f->predicates || (by && !f->regs.n));
+    }
+    for (const struct pass_key *k = given; k && k->key && n < MAX_KEYS; k++)
+        if (key_value(pass_register_allocate.keys, k->key))
+            x->given[n++] = *k;
+    x->given[n] = (struct pass_key){0};
+    x->counted = by && by != &pass_register_allocate;
+}
+
+/* Allocates f again if the last pass left registers that have no place. The names of places
+ * are then names like any others. */
 static bool
-run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *facts,
-         bool *any, struct diag_sink *diag)
+allocate_again(struct ptx_func *f, const struct allocation *x, struct known *known,
+               const struct pass_args *last, struct diag_sink *diag)
+{
+    char most[32];
+    struct pass_key given[MAX_KEYS + 2];
+    struct pass_args a = *last;
+    bool changed;
+    unsigned n = 0;
+    if (!f->registers && !f->predicates ? !f->regs.n : register_check_places(f, NULL))
+        return true;
+    snprintf(most, sizeof most, "%u", f->registers);
+    if (x->counted && f->registers)
+        given[n++] = (struct pass_key){.key = "max-registers", .value = most};
+    for (const struct pass_key *k = x->given; k->key; k++)
+        if (!n || strcmp(k->key, given[0].key) != 0)
+            given[n++] = *k;
+    given[n] = (struct pass_key){0};
+    a.pass = &pass_register_allocate;
+    a.given = given;
+    for (size_t i = 0; i < f->regs.n; i++)
+        f->regs.v[i].place = 0;
+    f->registers = f->predicates = 0;
+    if (!pass_register_allocate.run_func(f, NULL, &a, &changed, diag) ||
+        !register_check_places(f, diag))
+        return false;
+    renew(f, known, 0);
+    return true;
+}
+
+/* After a pass: notes what it allocated, or allocates again what it left without places. */
+static bool
+keep_allocated(struct ptx_module *m, struct allocation *x, struct known *known,
+               const struct pass_args *a, struct diag_sink *diag)
+{
+    bool ok = true;
+    if (a->pass->allocates) {
+        note_allocation(x, m, a->given, a->pass);
+        for (size_t i = 0; i < m->funcs.n && ok; i++)
+            ok = register_check_places(m->funcs.v[i], diag);
+        return ok;
+    }
+    for (size_t i = 0; i < m->funcs.n && ok; i++)
+        if (x->done[i])
+            ok = allocate_again(m->funcs.v[i], x, &known[i], a, diag);
+    return ok;
+}
+
+/* -- a pipeline -- */
+
+/* Runs a pass over the module; known[i] is of function i. Sets *any if it may have changed
+ * anything. */
+static bool
+run_pass(struct ptx_module *m, const struct pass_args *a, struct known *known, bool *any,
+         struct diag_sink *diag)
 {
     const struct pass *p = a->pass;
     bool ok = true;
@@ -261,7 +407,7 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
     if (p->run) {
         ok = p->run(m, a, diag);
         for (size_t i = 0; i < m->funcs.n; i++)
-            renew(m->funcs.v[i], &facts[i], p->keeps);
+            renew(m->funcs.v[i], &known[i], p->keeps);
         return ok;
     }
     for (size_t i = 0; i < m->funcs.n && ok; i++) {
@@ -271,11 +417,11 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
         if (diag_cancelled(diag))
             return false;
         bool changed = false;
-        facts_make(&facts[i], f, p->needs);
-        ok = p->run_func(f, &facts[i], a, &changed, diag);
+        facts_make(&known[i].facts, f, p->needs);
+        ok = p->run_func(f, &known[i].facts, a, &changed, diag);
         *any |= changed;
         if (changed)
-            renew(f, &facts[i], p->keeps);
+            renew(f, &known[i], p->keeps);
     }
     return ok;
 }
@@ -396,18 +542,62 @@ pass_run_for(struct ptx_module *m, const char *pipeline, const struct pass_key *
     return pass_run_watched(m, pipeline, defaults, launch, report, NULL, diag);
 }
 
+/* -- orders that are refused -- */
+
+static const struct mark {
+    unsigned bit;
+    enum ptx_op op; /* code that holds it has the mark */
+    const char *pass, *promise;
+} marks[] = {
+    {PASS_RELEASES, PTX_OP_RELSSP, "relssp",
+     "that no thread touches the shared part of the scratchpad any more"},
+    {PASS_TAKES, PTX_OP_SALLOC, "multiplex-hw",
+     "that scratchpad is used only while the block holds it"},
+};
+
+static bool
+has_op(const struct ptx_module *m, enum ptx_op op)
+{
+    for (size_t i = 0; i < m->funcs.n; i++)
+        for (size_t k = 0; k < m->funcs.v[i]->body.n; k++)
+            if (m->funcs.v[i]->body.v[k].op == op)
+                return true;
+    return false;
+}
+
+/* Whether the pass may run on code that earlier passes, here or in another run, have left. */
+static bool
+order_accepts(const struct ptx_module *m, const struct pass *p, struct diag_sink *diag)
+{
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const struct mark *x = &marks[i];
+        if (!(p->not_after & x->bit) || !has_op(m, x->op))
+            continue;
+        struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
+                                  "pass %s cannot follow %s: it would break its promise "
+                                  "%s",
+                                  p->name, x->pass, x->promise);
+        diag_hint(diag, d, "the order that works is %s,%s", p->name, x->pass);
+        return false;
+    }
+    return true;
+}
+
 /* Runs one pass; if it is watched, verifies what it left and tells of it. */
 static bool
-run_step(struct ptx_module *m, const struct pass_args *a, struct pass_facts *facts,
-         unsigned index, const struct pass_watch *watch, bool *changed,
-         struct diag_sink *diag)
+run_step(struct ptx_module *m, const struct pass_args *a, struct known *known,
+         struct allocation *allocation, unsigned index, const struct pass_watch *watch,
+         bool legal, bool *changed, struct diag_sink *diag)
 {
-    bool any;
+    bool any = false;
     const struct pass_launch before = *a->launch;
     double t0 = watch ? clock_seconds(CLOCK_MONOTONIC) : 0;
-    bool ok = run_pass(m, a, facts, &any, diag);
+    bool ok = order_accepts(m, a->pass, diag) && run_pass(m, a, known, &any, diag) &&
+              (!any || keep_allocated(m, allocation, known, a, diag));
     double t1 = watch ? clock_seconds(CLOCK_MONOTONIC) : 0;
-    ok = ok && (!any || !watch || verify(m, a->pass->name, diag));
+    ok = ok && (!any || !watch ||
+                (verify(m, a->pass->name, legal, diag) &&
+                 verify_lines(m, known, a->pass->name, diag)));
     *changed |= any;
     if (ok && !a->pass->shapes && !shape_same(&before, a->launch))
         ok = diag_error(diag, "pass %s changed the launch's shape; give it .shapes",
@@ -429,7 +619,15 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
     unsigned index = 0;
     bool ok = true, changed = false;
     size_t nfuncs = m->funcs.n; /* no pass adds functions */
-    struct pass_facts *facts = xcalloc(nfuncs + 1, sizeof *facts);
+    struct known *known = xcalloc(nfuncs + 1, sizeof *known);
+    struct allocation allocation = {.done = xcalloc(nfuncs + 1, sizeof(bool))};
+    const struct ptx_func *f;
+    const char *why;
+    const bool legal = !find_illegal(m, &f, &why);
+    note_allocation(&allocation, m, defaults, NULL);
+    for (size_t i = 0; i < nfuncs; i++)
+        known[i] = (struct known){.chain = loc_chain_new(m->funcs.v[i]),
+                                  .whole = !loc_chain_broken(m->funcs.v[i])};
     for (char *step = *text ? text : NULL, *next; step && ok; step = next) {
         next = strchr(step, ',');
         if (next)
@@ -440,12 +638,15 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
         if (!ok)
             break;
         add_defaults(a.pass, defaults, given);
-        ok = run_step(m, &a, facts, index++, watch, &changed, diag);
+        ok = run_step(m, &a, known, &allocation, index++, watch, legal, &changed, diag);
         assert(m->funcs.n == nfuncs);
     }
-    for (size_t i = 0; i < nfuncs; i++)
-        facts_drop(&facts[i], 0);
-    free(facts);
+    for (size_t i = 0; i < nfuncs; i++) {
+        facts_drop(&known[i].facts, 0);
+        loc_chain_free(known[i].chain);
+    }
+    free(known);
+    free(allocation.done);
     free(text);
-    return ok && (!changed || watch || verify(m, NULL, diag));
+    return ok && (!changed || watch || verify(m, NULL, legal, diag));
 }

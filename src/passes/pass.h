@@ -19,6 +19,15 @@ enum { AN_CFG = 1, AN_DEFS = 2, AN_LIVE = 4 };
 /* In `keeps` only: power states in the code are still right. Else they are taken out. */
 enum { AN_POWER = 8 };
 
+/* What the code holds that a later pass may make untrue; seen by its instructions, whoever
+ * wrote them. */
+enum {
+    PASS_RELEASES = 1, /* relssp: no thread touches the shared part of its block's scratchpad
+                        * behind it */
+    PASS_TAKES = 2,    /* scratchalloc: all accesses to a part of the scratchpad lie between
+                        * it and scratchfree */
+};
+
 struct pass_facts {
     struct cfg *cfg;
     struct defs *defs;
@@ -60,6 +69,7 @@ struct pass {
                      const struct pass_args *a, bool *changed, struct diag_sink *diag);
     unsigned needs; /* AN_...: made before run_func (run: nothing) */
     unsigned keeps; /* AN_...: still true of the function after the pass changed it */
+    unsigned not_after; /* PASS_RELEASES, PASS_TAKES: it would break these: refused */
     bool shapes;    /* looks at the launch's shape: code is made for each shape anew */
     bool allocates; /* leaves physical registers */
 };
@@ -108,6 +118,10 @@ bool pass_run_for(struct ptx_module *m, const char *pipeline,
 /* The same for no launch in particular. */
 bool pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
               struct strbuf *report, struct diag_sink *diag);
+
+/* Whether each instruction exists (exec_illegal). False and a diagnostic, which says that
+ * `pass` made it (NULL: that it was read). */
+bool pass_legal(const struct ptx_module *m, const char *pass, struct diag_sink *diag);
 
 /* Are all its passes and settings known? False and a diagnostic for the first that is not. */
 bool pass_known(const char *pipeline, struct diag_sink *diag);

@@ -496,4 +496,5 @@ const struct pass pass_persistent_blocks = {
                                       {0}},
     .run_func = run_func,
     .shapes = true,
+    .not_after = PASS_RELEASES,
 };

@@ -652,4 +652,5 @@ const struct pass pass_unified_alloc = {
     .run = run,
     .shapes = true,
     .allocates = true,
+    .not_after = PASS_RELEASES | PASS_TAKES,
 };

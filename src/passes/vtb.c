@@ -491,6 +491,7 @@ const struct pass pass_vtb = {
     .keys = (const struct pass_key[]){KEYS, {0}},
     .run_func = run_vtb,
     .shapes = true,
+    .not_after = PASS_RELEASES,
 };
 
 const struct pass pass_vtb_pipe = {
@@ -504,6 +505,7 @@ const struct pass pass_vtb_pipe = {
                                       {0}},
     .run_func = run_pipe,
     .shapes = true,
+    .not_after = PASS_RELEASES,
 };
 
 const struct pass pass_vtb_named = {
@@ -512,6 +514,7 @@ const struct pass pass_vtb_named = {
     .keys = (const struct pass_key[]){KEYS, {0}},
     .run_func = run_named,
     .shapes = true,
+    .not_after = PASS_RELEASES,
 };
 
 const struct pass pass_co_vtb = {
@@ -528,4 +531,5 @@ const struct pass pass_co_vtb = {
             {0}},
     .run_func = run_co,
     .shapes = true,
+    .not_after = PASS_RELEASES,
 };

@@ -233,7 +233,8 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
         rt_machine_keys(machine->m, &words_of_machine, keys + n);
     struct watching w = {watch, m, d};
     struct pass_watch told = {passed, &w};
-    ok = ok && pass_run_watched(m->ptx, passes, keys, &any, report ? &words : NULL,
+    ok = ok && pass_legal(m->ptx, NULL, diag) &&
+         pass_run_watched(m->ptx, passes, keys, &any, report ? &words : NULL,
                                 watch ? &told : NULL, diag);
     if (report)
         *report = words.n ? strbuf_take(&words) : NULL;

@@ -11,6 +11,7 @@
 #include "analysis/defuse.h"
 #include "analysis/fused.h"
 #include "analysis/live.h"
+#include "analysis/register_check.h"
 #include "ptx/expansion.h"
 
 #include <string.h>
@@ -514,7 +515,7 @@ exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *d
     bool ok = decode_layout_shared(&d);
     for (size_t i = 0; ok && i < pp->funcs.n; i++) {
         d.fi = pp->funcs.v[i];
-        ok = decode_layout_func(&d, pp->funcs.v[i]);
+        ok = register_check_places(d.fi->f, diag) && decode_layout_func(&d, d.fi);
         if (ok) {
             pp->funcs.v[i]->cfg = cfg_new(pp->funcs.v[i]->f);
             number_instructions(&d, pp->funcs.v[i]);

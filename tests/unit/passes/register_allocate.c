@@ -10,6 +10,8 @@
 #include "analysis/defuse.h"
 #include "analysis/register_check.h"
 #include "analysis/usage.h"
+#include "exec/exec.h"
+#include "exec/memory/memory.h"
 #include "passes/pass.h"
 #include "passes/register_step.h"
 
@@ -499,6 +501,47 @@ overlapping_registers_end(void **state)
     ptx_module_free(m);
 }
 
+/* A register without a place, or with one above the count, is an error of the check: never a
+ * read beyond the arrays of the simulator. */
+static void
+places_within_the_count(void **state)
+{
+    (void)state;
+    struct ptx_module *m =
+        kit_parse(KERNEL("ld.param.u64 %rd1, [p];\nld.global.u32 %r1, [%rd1];\n"
+                         "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.global.u32 [%rd1], %r1;\n"));
+    struct ptx_func *f = m->funcs.v[0];
+    struct diag_sink diag = {0};
+    assert_true(register_check_places(f, &diag)); /* virtual */
+    assert_true(pass_run(m, "register-allocate", NULL, NULL, &diag));
+    assert_true(register_check_places(f, &diag));
+    assert_int_equal(f->registers, 3);
+    for (size_t i = 0; i < f->regs.n; i++) {
+        struct ptx_reg *r = &f->regs.v[i], was = *r;
+        bool pair = ptx_type_bytes(r->type) == 8;
+        r->place = 0;
+        assert_false(register_check_places(f, NULL));
+        r->place = r->type == PTX_PRED ? 2 : pair ? 3 : 4;
+        assert_false(register_check_places(f, NULL));
+        r->place = r->type == PTX_PRED ? 1 : pair ? 2 : 3; /* the last */
+        assert_true(register_check_places(f, &diag));
+        *r = was;
+    }
+    /* The executor refuses such code too. */
+    f->regs.v[0].place = 99;
+    struct dev_mem *mem = dev_mem_new(1 << 20);
+    struct exec_image *im = exec_image_new(m, mem, &diag);
+    assert_null(exec_decode(im, f, &diag));
+    struct strbuf why = {0};
+    diag_print(&diag, &why);
+    assert_non_null(strstr(why.s, "has no place in the 3 registers and 1 predicates"));
+    strbuf_free(&why);
+    exec_image_free(im);
+    dev_mem_free(mem);
+    diag_free(&diag);
+    ptx_module_free(m);
+}
+
 int
 main(void)
 {
@@ -508,6 +551,7 @@ main(void)
                                        cmocka_unit_test(directives),
                                        cmocka_unit_test(impossible),
                                        cmocka_unit_test(checker_finds),
-                                       cmocka_unit_test(overlapping_registers_end)};
+                                       cmocka_unit_test(overlapping_registers_end),
+                                       cmocka_unit_test(places_within_the_count)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
