@@ -161,6 +161,13 @@ bool allot_module_opt_watched(struct allot_module *m, const struct allot_machine
 bool allot_passes_known(const char *passes, struct allot_diag *d);
 /* Can every kernel be decoded for execution? False and diagnostics where one cannot. */
 bool allot_module_check(const struct allot_module *m, struct allot_diag *d);
+/* Why a kernel cannot run: its first error with file and line, and how many more there are;
+ * malloc'd. NULL: it can be decoded for execution, or there is none of that name. */
+char *allot_kernel_refused(struct allot_module *m, const char *kernel);
+/* Functions whose bodies have errors. They are printed as they were written, passes leave them
+ * alone, and they cannot run; the rest of the module can. A warning for each, with its first
+ * error; returns how many there are. */
+size_t allot_module_unread(const struct allot_module *m, struct allot_diag *d);
 /* Control-flow graphs of the functions as DOT text of Graphviz, malloc'd: basic blocks with
  * their instructions, edges back of loops dashed. kernel: of that function alone, NULL: of
  * all. NULL and a diagnostic where there is none of that name. */
@@ -219,6 +226,8 @@ struct allot_kernel {
     const struct allot_param *params;
     size_t nparams;
     uint32_t ptxas_registers; /* 0 until allot_module_ptxas */
+    bool unread; /* its body has errors and is kept as text: only name and parameters are
+                  * known */
 };
 /* Kernel i, from 0 while it returns non-NULL; or by name. Owned by the module. */
 const struct allot_kernel *allot_module_kernel(struct allot_module *m, size_t i);

@@ -87,16 +87,26 @@ copied(struct arena *a, const char *s)
 }
 
 void
+diag_repeat(struct diag_sink *s, const struct diag *f)
+{
+    struct diag_loc loc = {f->file, NULL, f->line, f->col, f->len};
+    struct diag *d = add(s, f->level, &loc);
+    d->message = copied(&s->mem, f->message);
+    d->source = copied(&s->mem, f->source);
+    d->hint = copied(&s->mem, f->hint);
+}
+
+void
 diag_append(struct diag_sink *s, const struct diag_sink *from)
 {
-    for (size_t i = 0; i < from->n; i++) {
-        const struct diag *f = from->list[i];
-        struct diag_loc loc = {f->file, NULL, f->line, f->col, f->len};
-        struct diag *d = add(s, f->level, &loc);
-        d->message = copied(&s->mem, f->message);
-        d->source = copied(&s->mem, f->source);
-        d->hint = copied(&s->mem, f->hint);
-    }
+    for (size_t i = 0; i < from->n; i++)
+        diag_repeat(s, from->list[i]);
+}
+
+void
+diag_source(struct diag_sink *s, struct diag *d, const char *line)
+{
+    d->source = source_line(&s->mem, line, 1);
 }
 
 void

@@ -50,6 +50,9 @@ struct diag *diag_add(struct diag_sink *s, enum diag_level level,
 void diag_hint(struct diag_sink *s, struct diag *d, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The source line of a diagnostic that was added without a text: `line` is where it begins. */
+void diag_source(struct diag_sink *s, struct diag *d, const char *line);
+
 /* Shorthand for an error without a place. Always returns false. */
 bool diag_error(struct diag_sink *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -64,6 +67,8 @@ struct diag_sink diag_child(const struct diag_sink *s);
 void diag_print(const struct diag_sink *s, struct strbuf *out);
 /* Copies of all of `from`, at the end. */
 void diag_append(struct diag_sink *s, const struct diag_sink *from);
+/* A copy of one of another sink. */
+void diag_repeat(struct diag_sink *s, const struct diag *d);
 void diag_free(struct diag_sink *s);
 
 #endif

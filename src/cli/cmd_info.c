@@ -79,7 +79,7 @@ cmd_info(int argc, char **argv)
         "info", "[OPTIONS] FILE",
         "FILE holds PTX: text, a fatbin, or a CUDA program, object or library built with it.\n"
         "Per kernel: registers, scratchpad by variable, parameters, and how many blocks an\n"
-        "SM holds and what limits that.",
+        "SM holds and what limits that; of one that cannot run, why.",
         "  allot info kernel.ptx --machine titan --block 16,16\n"
         "  allot info kernel.ptx -m gtx480 --steps\n"
         "  allot info kernel.ptx -m a100 --loads\n"

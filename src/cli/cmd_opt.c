@@ -12,7 +12,7 @@ static const struct cli_cmd cmd = {
     "opt", "[OPTIONS] KERNEL.ptx | WORKLOAD",
     "Reads PTX (a file as for 'allot run', or a workload's), runs passes over it, writes\n"
     "PTX. With no passes it checks the file and prints it in a canonical form. '-' reads\n"
-    "standard input.\n"
+    "standard input. A kernel whose body has errors is warned of and printed as it is.\n"
     "--explain says on standard error what limits the blocks of an SM, which scratchpad\n"
     "variables a pair of blocks would share, and what each pass did and why. Of a workload,\n"
     "or of a kernel whose launch is described (--grid, --block, --arg or --launch, as for\n"
@@ -39,6 +39,7 @@ transform(struct job *j, struct transform *t, struct allot_module *mod,
 {
     char *report = NULL;
     struct diag_sink diag = {0};
+    allot_module_unread(mod, d);
     bool ok = pass_look_begin(&j->look, mod, d) &&
               transform_passes(t, mod, m, j->look.watch, t->x ? &report : NULL, d);
     pass_look_end(&j->look);

@@ -69,6 +69,10 @@ note_all(struct merge *x)
         }
     for (size_t n = 0; n < x->m->funcs.n; n++) {
         const struct ptx_func *f = x->m->funcs.v[n];
+        if (f->fault) /* its text may name any variable of the module */
+            for (size_t i = 0; i < x->var.n; i++)
+                if (!x->var.v[i].var->func)
+                    x->var.v[i].func = MANY;
         for (size_t i = 0; i < f->body.n; i++)
             for (unsigned k = 0; k < f->body.v[i].nops; k++)
                 note_operand(x, &f->body.v[i].ops[k], (int32_t)n);

@@ -76,6 +76,8 @@ facts_drop(struct pass_facts *x, unsigned keep)
 bool
 pass_can_touch(const struct ptx_func *f)
 {
+    if (f->fault)
+        return false;
     for (size_t i = 0; i < f->regs.n; i++)
         if (f->regs.v[i].vec)
             return false;
@@ -157,7 +159,7 @@ verify(const struct ptx_module *m, const char *pass, bool legal, struct diag_sin
         return false;
     ptx_print(m, &text);
     struct diag_sink own = diag_child(diag);
-    struct ptx_module *again = ptx_parse("output", text.s, text.n, &own);
+    struct ptx_module *again = ptx_parse_part("output", text.s, text.n, &own);
     char *why = NULL;
     bool ok = again && ptx_equal(m, again, &why);
     if (!ok && !diag_cancelled(diag)) {

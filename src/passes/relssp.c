@@ -280,7 +280,7 @@ run(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag)
                           mode);
     for (size_t i = 0; i < m->funcs.n; i++) {
         struct ptx_func *f = m->funcs.v[i];
-        if (!f->is_entry || !f->has_body)
+        if (!f->is_entry || !f->has_body || f->fault)
             continue;
         if (!has_release(f))
             one_kernel(m, f, t, (uint64_t)dynamic, (enum release_mode)k, mode, a->report);

@@ -256,7 +256,7 @@ run(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag)
         !pass_arg_number(a, "trips", 1, 1 << 20, &unknown, diag))
         return false;
     for (size_t i = 0; i < m->funcs.n; i++)
-        if (m->funcs.v[i]->is_entry && m->funcs.v[i]->has_body)
+        if (m->funcs.v[i]->is_entry && m->funcs.v[i]->has_body && !m->funcs.v[i]->fault)
             one_kernel(m, m->funcs.v[i], t, (uint64_t)dynamic, (uint64_t)unknown,
                        a->report);
     return true;

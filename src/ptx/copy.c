@@ -1,5 +1,6 @@
 /* copy.c: a module again, independent of the first: printed, parsed, and given the places
  * in the source that the first had, so that messages still point there. */
+#include "ptx/fault.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
@@ -23,6 +24,8 @@ copy_func(struct ptx_func *to, const struct ptx_func *from)
         to->body.v[i].line = from->body.v[i].line;
         to->body.v[i].col = from->body.v[i].col;
     }
+    if (from->fault && to->fault) /* places in the text that it was written in */
+        ptx_fault_copy(to, from);
 }
 
 struct ptx_module *
@@ -30,7 +33,7 @@ ptx_copy(const struct ptx_module *m, const char *kernel, struct diag_sink *diag)
 {
     struct strbuf text = {0};
     ptx_print_part(m, kernel, &text);
-    struct ptx_module *c = ptx_parse(m->file, text.s, text.n, diag);
+    struct ptx_module *c = ptx_parse_part(m->file, text.s, text.n, diag);
     strbuf_free(&text);
     if (!c)
         return NULL;

@@ -1,6 +1,7 @@
 /* equal.c: are two modules the same as IR? Names, types, instructions, operands and
  * initialisers count, places in the source do not. Registers and labels are compared by
  * name, so that a different numbering of the same function is no difference. */
+#include "ptx/fault.h"
 #include "ptx/print.h"
 
 #include <inttypes.h>
@@ -162,6 +163,11 @@ equal_func(const struct diff *outer, const struct ptx_func *f, const struct ptx_
         f->minnctapersm != g->minnctapersm || f->maxnctapersm != g->maxnctapersm ||
         f->maxnreg != g->maxnreg || f->param_bytes != g->param_bytes)
         return differ(&d, "the head differs");
+    if (!f->fault != !g->fault)
+        return differ(&d, "errors in the body: %s",
+                      ptx_fault_first(f->fault ? f : g)->message);
+    if (f->fault && strcmp(f->fault->text, g->fault->text))
+        return differ(&d, "the text of the body differs");
     if (f->rets.n != g->rets.n || f->params.n != g->params.n || f->vars.n != g->vars.n ||
         f->regs.n != g->regs.n || f->labels.n != g->labels.n || f->body.n != g->body.n ||
         f->pragmas.n != g->pragmas.n || f->attrs.n != g->attrs.n ||

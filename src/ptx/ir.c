@@ -213,22 +213,28 @@ free_var(struct ptx_var *v)
     vec_free(&v->relocs);
 }
 
-static void
-free_func(struct ptx_func *f)
+void
+ptx_body_free(struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->vars.n; i++)
+        free_var(f->vars.v[i]);
+    vec_free(&f->vars);
+    vec_free(&f->regdecls);
+    vec_free(&f->labels);
+    vec_free(&f->body);
+}
+
+void
+ptx_func_free(struct ptx_func *f)
 {
     for (size_t i = 0; i < f->params.n; i++)
         free_var(f->params.v[i]);
     for (size_t i = 0; i < f->rets.n; i++)
         free_var(f->rets.v[i]);
-    for (size_t i = 0; i < f->vars.n; i++)
-        free_var(f->vars.v[i]);
+    ptx_body_free(f);
     vec_free(&f->params);
     vec_free(&f->rets);
-    vec_free(&f->vars);
     vec_free(&f->regs);
-    vec_free(&f->regdecls);
-    vec_free(&f->labels);
-    vec_free(&f->body);
     vec_free(&f->pragmas);
     vec_free(&f->attrs);
     vec_free(&f->targets);
@@ -242,12 +248,12 @@ ptx_module_free(struct ptx_module *m)
     for (size_t i = 0; i < m->vars.n && !m->parts.n; i++)
         free_var(m->vars.v[i]);
     for (size_t i = 0; i < m->funcs.n && !m->parts.n; i++)
-        free_func(m->funcs.v[i]);
+        ptx_func_free(m->funcs.v[i]);
     for (size_t i = 0; i < m->parts.n; i++)
         ptx_module_free(m->parts.v[i]);
     vec_free(&m->parts);
     for (size_t i = 0; i < m->protos.n; i++)
-        free_func(m->protos.v[i]);
+        ptx_func_free(m->protos.v[i]);
     vec_free(&m->vars);
     vec_free(&m->funcs);
     vec_free(&m->protos);

@@ -17,6 +17,7 @@
 
 struct ptx_func;
 struct ptx_var;
+struct ptx_fault;
 
 /* Where a variable lives or an address points. */
 enum ptx_space {
@@ -244,6 +245,9 @@ struct ptx_func {
     uint32_t registers, predicates;
     uint32_t fresh; /* number in the name of the next register made by ptx_reg_new */
     uint32_t line, col;
+    /* Errors in the body (fault.h): it is kept as text, and body, regs, vars and labels are
+     * empty. The function cannot run, nor can what calls it. NULL: none. */
+    const struct ptx_fault *fault;
 };
 
 struct ptx_module {
@@ -357,6 +361,9 @@ void ptx_set_mod(struct ptx_module *m, struct ptx_inst *in, unsigned group, unsi
 struct ptx_operand *ptx_operands_dup(struct ptx_module *m, const struct ptx_operand *ops,
                                      size_t n);
 
+/* Frees what a function keeps outside the arena: of its body but the registers, or all. */
+void ptx_body_free(struct ptx_func *f);
+void ptx_func_free(struct ptx_func *f);
 void ptx_module_free(struct ptx_module *m);
 
 #endif

@@ -4,6 +4,7 @@
  * order of their places. */
 #include "ptx/parse.h"
 
+#include "ptx/fault.h"
 #include "ptx/parse_int.h"
 
 #include <errno.h>
@@ -317,12 +318,36 @@ sort_directives(struct parser *p)
     memcpy(m->directives.v, all, n * sizeof *all);
 }
 
-struct ptx_module *
-ptx_parse(const char *file, const char *text, size_t len, struct diag_sink *diag)
+/* Is there a kernel that can run? In a text without kernels: a function. */
+static bool
+any_sound(const struct ptx_module *m)
+{
+    bool kernels = false;
+    for (size_t i = 0; i < m->funcs.n; i++)
+        kernels |= m->funcs.v[i]->is_entry;
+    for (size_t i = 0; i < m->funcs.n; i++) {
+        const struct ptx_func *f = m->funcs.v[i];
+        if (f->has_body && !f->fault && f->is_entry == kernels)
+            return true;
+    }
+    return false;
+}
+
+/* Errors in bodies, where the text is refused for them. */
+static void
+tell_faults(struct parser *p)
+{
+    for (size_t i = 0; i < p->m->funcs.n; i++)
+        if (p->m->funcs.v[i]->fault)
+            ptx_fault_tell(p->m->funcs.v[i], p->diag);
+}
+
+static struct ptx_module *
+parse(const char *file, const char *text, size_t len, bool whole, struct diag_sink *diag)
 {
     struct parser *p = xcalloc(1, sizeof *p);
     struct ptx_module *m = p->m = xcalloc(1, sizeof *m);
-    p->diag = diag;
+    p->diag = p->file_diag = diag;
     len = strnlen(text, len);
     m->text = xmalloc(len + 1);
     memcpy(m->text, text, len);
@@ -347,6 +372,9 @@ ptx_parse(const char *file, const char *text, size_t len, struct diag_sink *diag
         p->errors++;
         diag->n = p->told_before;
         diag->errors = p->errors_before;
+    } else if (p->errors > p->faults || (p->faults && whole && !any_sound(m))) {
+        tell_faults(p);
+        p->faults = 0;
     } else if (!p->errors && !m->version_major) {
         struct diag *d =
             parse_error(p, (struct place){1, 1, 1}, "the text has no .version directive");
@@ -356,7 +384,7 @@ ptx_parse(const char *file, const char *text, size_t len, struct diag_sink *diag
     }
     sort_messages(diag, first);
     sort_directives(p);
-    bool ok = !p->errors;
+    bool ok = p->errors == p->faults;
     free(p->names);
     free(p->forms);
     vec_free(&p->pend);
@@ -366,6 +394,18 @@ ptx_parse(const char *file, const char *text, size_t len, struct diag_sink *diag
         return m;
     ptx_module_free(m);
     return NULL;
+}
+
+struct ptx_module *
+ptx_parse(const char *file, const char *text, size_t len, struct diag_sink *diag)
+{
+    return parse(file, text, len, true, diag);
+}
+
+struct ptx_module *
+ptx_parse_part(const char *file, const char *text, size_t len, struct diag_sink *diag)
+{
+    return parse(file, text, len, false, diag);
 }
 
 struct ptx_module *

@@ -5,11 +5,17 @@
 #include "ptx/ir.h"
 
 /* Parses len bytes of PTX (any bytes; a NUL ends the text). `file` is the name for
- * messages. Reports every error it finds to `diag`. Returns a module the caller frees
- * with ptx_module_free, or NULL if there was an error. Accepts PTX ISA 1.4
- * and later, with a warning where the version is newer than any tested. */
+ * messages. Returns a module the caller frees with ptx_module_free. Accepts PTX ISA 1.4
+ * and later, with a warning where the version is newer than any tested.
+ *
+ * Errors in the body of a function are kept with that function (ptx/fault.h), and nothing is
+ * reported. NULL, and every error of the text in `diag`, if there are others, or if no kernel
+ * is without (in a text without kernels: no function). */
 struct ptx_module *ptx_parse(const char *file, const char *text, size_t len,
                              struct diag_sink *diag);
+/* The same for a part of a module: it may be that all its kernels have errors. */
+struct ptx_module *ptx_parse_part(const char *file, const char *text, size_t len,
+                                  struct diag_sink *diag);
 
 /* The same for a file; "-" is standard input. */
 struct ptx_module *ptx_parse_file(const char *path, struct diag_sink *diag);

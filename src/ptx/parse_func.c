@@ -1,6 +1,7 @@
 /* parse_func.c: functions: head, body, nested scopes, labels, the directives of a body
  * (PTX ISA 9.0, chapters 7, 11). A statement that does not parse is skipped to its
  * semicolon, with some care not to take what follows a forgotten one along. */
+#include "ptx/fault.h"
 #include "ptx/parse_int.h"
 
 static bool
@@ -23,6 +24,17 @@ opens_statement(const struct parser *p)
         return false;
     const char *s = p->tok.s + p->tok.n;
     return *s == ':' || parse_known_mnemonic(p->tok.s, p->tok.n);
+}
+
+/* Behind the '}' of the '{' at hand, or at the end of the text. */
+static void
+skip_block(struct parser *p)
+{
+    int depth = 0;
+    do {
+        depth += at(p, '{') ? 1 : at(p, '}') ? -1 : 0;
+        parse_next(p);
+    } while (depth && !at(p, T_EOF));
 }
 
 static void
@@ -113,10 +125,15 @@ parse_head(struct parser *p, struct ptx_func *f)
         size_t k = 0, n = sizeof others / sizeof *others;
         while (k < n && !at_word(p, T_DOT, others[k].text))
             k++;
-        if (k == n) {
+        if (k == n) { /* printed as it is, up to the next one */
             parse_error(p, where, "unknown directive '%.*s' of a function",
                         (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
-            return false;
+            do
+                parse_next(p);
+            while (!at(p, T_DOT) && !at(p, '{') && !at(p, '}') && !at(p, ';') &&
+                   !at(p, T_EOF));
+            *vec_push(&f->attrs) = parse_text_slice(p, start, p->last_end);
+            continue;
         }
         const bool cluster = !strcmp(others[k].text, ".reqnctapercluster");
         f->explicit_cluster |= !strcmp(others[k].text, ".explicitcluster");
@@ -324,7 +341,14 @@ parse_body_directive(struct parser *p)
     if (!space) {
         parse_error(p, where, "'%.*s' does not begin a statement",
                     (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
-        return false;
+        /* A block of its own may hold semicolons. */
+        do
+            parse_next(p);
+        while (!at(p, ';') && !at(p, '{') && !at(p, '}') && !at(p, T_EOF) &&
+               !opens_statement(p));
+        if (at(p, '{') && p->tok.line == p->last.line)
+            skip_block(p);
+        return take(p, ';') || true;
     }
     struct decl d = {0};
     if (!parse_decl(p, &d))
@@ -352,8 +376,14 @@ own_targets(struct parser *p)
     }
 }
 
+enum body {
+    BODY_WHOLE, /* at its '}' */
+    BODY_OPEN,  /* at another function, which begins within this one */
+    BODY_LOST   /* at the end of the text */
+};
+
 /* { statements }, with the '{' at hand. The function's own scope is open already. */
-static bool
+static enum body
 parse_body(struct parser *p)
 {
     unsigned base = p->depth;
@@ -369,23 +399,17 @@ parse_body(struct parser *p)
                        p->scope[p->depth].at.line);
             while (p->depth > base)
                 parse_close_scope(p);
-            return false;
+            return BODY_LOST;
         }
         case '{':
             if (parse_open_scope(p, here(p)))
                 parse_next(p);
-            else {
-                while (p->depth > base)
-                    parse_close_scope(p);
-                return false;
-            }
+            else
+                skip_block(p);
             break;
         case '}':
-            if (p->depth == base) {
-                parse_next(p);
-                own_targets(p);
-                return true;
-            }
+            if (p->depth == base)
+                return BODY_WHOLE;
             parse_close_scope(p);
             parse_next(p);
             break;
@@ -400,7 +424,7 @@ parse_body(struct parser *p)
                            p->scope[p->depth].at.line);
                 while (p->depth > base)
                     parse_close_scope(p);
-                return true;
+                return BODY_OPEN;
             }
             ok = parse_body_directive(p);
             break;
@@ -416,6 +440,51 @@ parse_body(struct parser *p)
         if (!ok)
             skip_statement(p);
     }
+}
+
+/* What a body adds to a function and its module, before it is read. */
+struct before {
+    size_t regs, protos;
+};
+
+/* The body had errors: the function is its head, and the text from `start` on. */
+static void
+keep_as_text(struct parser *p, const struct before *b, const char *start, const char *end,
+             const struct diag_sink *said)
+{
+    struct ptx_func *f = p->f;
+    ptx_fault_set(f, start, (size_t)(end - start), said);
+    f->regs.n = b->regs;
+    f->fresh = 0;
+    ptx_body_free(f);
+    while (p->m->protos.n > b->protos)
+        ptx_func_free(p->m->protos.v[--p->m->protos.n]);
+    p->faults += said->errors;
+}
+
+/* The body, and the end of the function's scope. Errors in it, and in the directives of the
+ * head (`said`), are the function's own if its end can be found. */
+static bool
+parse_own_body(struct parser *p, const struct before *b, struct diag_sink *said)
+{
+    const char *start = p->tok.s;
+    struct diag_sink *outer = p->diag;
+    p->diag = said;
+    enum body end = parse_body(p);
+    const char *stop = p->tok.s + p->tok.n;
+    parse_close_scope(p);
+    p->diag = outer;
+    if (p->cancelled)
+        return false;
+    if (end == BODY_WHOLE && said->errors)
+        keep_as_text(p, b, start, stop, said);
+    else
+        diag_append(p->diag, said);
+    if (end == BODY_WHOLE && !p->f->fault)
+        own_targets(p);
+    if (end == BODY_WHOLE)
+        parse_next(p); /* } */
+    return end != BODY_LOST;
 }
 
 bool
@@ -457,7 +526,15 @@ parse_function(struct parser *p, unsigned linkage)
         parse_next(p);
     }
     ok = ok && (!at(p, '(') || parse_params(p, f, false, true));
+    struct diag_sink said = diag_child(p->diag), *outer = p->diag;
+    const struct before before = {f->regs.n, p->m->protos.n};
+    p->diag = &said;
     ok = ok && parse_head(p, f);
+    p->diag = outer;
+    if (!ok || !at(p, '{')) {
+        diag_append(p->diag, &said);
+        diag_free(&said);
+    }
     if (ok) {
         f->has_body = at(p, '{');
         if (!f->has_body && !at(p, ';'))
@@ -474,11 +551,14 @@ parse_function(struct parser *p, unsigned linkage)
         }
         p->depth = depth;
     }
-    if (ok && f->has_body)
-        ok = parse_body(p);
-    else if (ok)
-        parse_next(p); /* ; */
-    parse_close_scope(p);
+    if (ok && f->has_body) {
+        ok = parse_own_body(p, &before, &said);
+    } else {
+        if (ok)
+            parse_next(p); /* ; */
+        parse_close_scope(p);
+    }
+    diag_free(&said);
     p->pend.n = 0;
     p->f = NULL;
     return ok;

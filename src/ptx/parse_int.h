@@ -101,12 +101,14 @@ struct parser {
     struct place last;    /* end of the token before: col is the column behind it */
     const char *last_end;
     struct ptx_module *m;
-    struct diag_sink *diag;
+    struct diag_sink *diag; /* of what is being read: the file's, or its function's own */
+    struct diag_sink *file_diag;
     struct arena mem;
     size_t errors; /* found in this file */
+    size_t faults; /* those in bodies that are kept as text */
     uint32_t ntokens;
     bool cancelled;                    /* since then every token is T_EOF */
-    size_t told_before, errors_before; /* diag->n and diag->errors at that time */
+    size_t told_before, errors_before; /* file_diag's n and errors at that time */
 
     struct name **names;
     uint32_t nnames, name_slots;

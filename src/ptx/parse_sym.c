@@ -22,10 +22,10 @@ parse_next(struct parser *p)
 {
     p->last = (struct place){p->tok.line, p->tok.col + p->tok.n, 1};
     p->last_end = p->tok.s + p->tok.n;
-    if (!(++p->ntokens % POLL_TOKENS) && !p->cancelled && diag_cancelled(p->diag)) {
+    if (!(++p->ntokens % POLL_TOKENS) && !p->cancelled && diag_cancelled(p->file_diag)) {
         p->cancelled = true;
-        p->told_before = p->diag->n;
-        p->errors_before = p->diag->errors;
+        p->told_before = p->file_diag->n;
+        p->errors_before = p->file_diag->errors;
     }
     if (p->cancelled)
         p->lex.at += strlen(p->lex.at);
@@ -41,14 +41,33 @@ parse_next(struct parser *p)
     }
 }
 
+/* Where a line begins. It is near the current token, so the file is not read from its
+ * beginning for each error. */
+static const char *
+line_start(const struct parser *p, uint32_t line)
+{
+    const char *s = p->tok.s, *text = p->m->text;
+    uint32_t at = p->tok.line;
+    while (s && at < line) {
+        s = strchr(s, '\n');
+        s = s ? s + 1 : NULL;
+        at++;
+    }
+    while (s && s > text && (at > line || s[-1] != '\n'))
+        at -= *--s == '\n';
+    return s;
+}
+
 static struct diag *
 message(struct parser *p, enum diag_level level, struct place where, const char *fmt,
         va_list ap)
 {
     char own[512];
     vsnprintf(own, sizeof own, fmt, ap);
-    struct diag_loc loc = {p->m->file, p->m->text, where.line, where.col, where.n};
-    return diag_add(p->diag, level, &loc, "%s", own);
+    struct diag_loc loc = {p->m->file, NULL, where.line, where.col, where.n};
+    struct diag *d = diag_add(p->diag, level, &loc, "%s", own);
+    diag_source(p->diag, d, line_start(p, where.line));
+    return d;
 }
 
 struct diag *

@@ -6,6 +6,7 @@
  * comes with its list. */
 #include "ptx/print.h"
 
+#include "ptx/fault.h"
 #include "ptx/note.h"
 
 #include <inttypes.h>
@@ -511,6 +512,10 @@ print_func(const struct ptx_func *f, bool body, struct strbuf *b)
         strbuf_printf(b, ".pragma %s;\n", f->pragmas.v[i]);
     if (!body) {
         strbuf_addz(b, ";\n\n");
+        return;
+    }
+    if (f->fault) { /* as it was written */
+        strbuf_printf(b, "%s\n\n", f->fault->text);
         return;
     }
     strbuf_addz(b, "{\n");

@@ -2,6 +2,7 @@
 #include "report/info_report.h"
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/demangle.h"
 #include "report/steps_report.h"
 #include "report/table.h"
@@ -133,18 +134,37 @@ loads_json(const struct allot_code *c, const struct allot_load *load)
                      "loads", list);
 }
 
+static void
+print_params(FILE *f, const struct allot_kernel *k)
+{
+    fprintf(f, "  parameters    ");
+    for (size_t i = 0; i < k->nparams; i++)
+        fprintf(f, "%s.%s %s%s", i ? ", " : "", k->params[i].type, k->params[i].name,
+                k->params[i].bytes > 8 ? " (by value)" : "");
+    fprintf(f, "%s\n", k->nparams ? "" : "none");
+}
+
 void
 info_report_text(FILE *f, const struct info_report *in,
                  const struct allot_kernel *plain_kernel, struct allot_diag *d)
 {
+    char *plain = demangle(plain_kernel->name);
+    fprintf(f, "kernel %s%s%s\n", plain_kernel->name,
+            strcmp(plain, plain_kernel->name) ? "  " : "",
+            strcmp(plain, plain_kernel->name) ? plain : "");
+    free(plain);
+    char *why = allot_kernel_refused(in->mod, plain_kernel->name);
+    if (why)
+        fprintf(f, "  cannot run    %s\n", why);
+    free(why);
+    if (plain_kernel->unread) {
+        print_params(f, plain_kernel);
+        return;
+    }
     struct allot_code code = {0};
     struct allot_load *load = xcalloc(MOST_LOADS, sizeof *load);
     const struct allot_kernel mine = for_machine(in, plain_kernel, &code, load, d),
                               *k = &mine;
-    char *plain = demangle(k->name);
-    fprintf(f, "kernel %s%s%s\n", k->name, strcmp(plain, k->name) ? "  " : "",
-            strcmp(plain, k->name) ? plain : "");
-    free(plain);
     fprintf(f, "  instructions  %u static; of a card's code about %u\n", k->instructions,
             k->machine_operations);
     fprintf(f,
@@ -170,11 +190,7 @@ info_report_text(FILE *f, const struct info_report *in,
     }
     if (k->local_bytes)
         fprintf(f, "  local memory  %u bytes a thread\n", k->local_bytes);
-    fprintf(f, "  parameters    ");
-    for (size_t i = 0; i < k->nparams; i++)
-        fprintf(f, "%s.%s %s%s", i ? ", " : "", k->params[i].type, k->params[i].name,
-                k->params[i].bytes > 8 ? " (by value)" : "");
-    fprintf(f, "%s\n", k->nparams ? "" : "none");
+    print_params(f, k);
     struct allot_occupancy o;
     if (occupancy(in, k, &o, d))
         fprintf(
@@ -193,31 +209,55 @@ info_report_text(FILE *f, const struct info_report *in,
     free(load);
 }
 
+static json_t *
+params_json(const struct allot_kernel *k)
+{
+    json_t *params = json_array();
+    for (size_t i = 0; i < k->nparams; i++)
+        json_array_append_new(
+            params, json_pack("{s:s, s:s, s:i}", "name", k->params[i].name, "type",
+                              k->params[i].type, "bytes", k->params[i].bytes));
+    return params;
+}
+
+/* Of a kernel whose body could not be read there is nothing else to tell. */
+static json_t *
+unread_json(const struct allot_kernel *k, const char *why)
+{
+    return json_pack("{s:s, s:s, s:o}", "name", k->name, "cannot_run", why, "params",
+                     params_json(k));
+}
+
 json_t *
 info_report_json(const struct info_report *in, const struct allot_kernel *plain_kernel,
                  struct allot_diag *d)
 {
+    char *why = allot_kernel_refused(in->mod, plain_kernel->name);
+    if (plain_kernel->unread) {
+        json_t *unread = unread_json(plain_kernel, why);
+        free(why);
+        return unread;
+    }
     struct allot_code code = {0};
     struct allot_load *load = xcalloc(MOST_LOADS, sizeof *load);
     const struct allot_kernel mine = for_machine(in, plain_kernel, &code, load, d),
                               *k = &mine;
-    json_t *vars = json_array(), *params = json_array();
+    json_t *vars = json_array();
     for (size_t i = 0; i < k->nvariables; i++)
         json_array_append_new(vars,
                               json_pack("{s:s, s:I, s:b}", "name", k->variables[i].name,
                                         "bytes", (json_int_t)k->variables[i].bytes,
                                         "dynamic", k->variables[i].dynamic));
-    for (size_t i = 0; i < k->nparams; i++)
-        json_array_append_new(
-            params, json_pack("{s:s, s:s, s:i}", "name", k->params[i].name, "type",
-                              k->params[i].type, "bytes", k->params[i].bytes));
     json_t *o = json_pack(
         "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:i}", "name", k->name,
         "instructions", k->instructions, "machine_operations", k->machine_operations,
         "registers", k->registers, "live_registers", k->live_registers,
         "virtual_registers", k->virtual_registers, "predicates", k->predicates,
         "scratchpad", k->scratchpad, "local_bytes", k->local_bytes, "variables", vars,
-        "params", params, "block_threads", in->threads);
+        "params", params_json(k), "block_threads", in->threads);
+    if (why)
+        json_object_set_new(o, "cannot_run", json_text(why));
+    free(why);
     if (code.reserved)
         json_object_set_new(o, "reserved_registers", json_integer(code.reserved));
     if (code.load_to_use > 0)

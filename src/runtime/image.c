@@ -78,7 +78,7 @@ parts_add(struct parts *p, const struct fatbin *fb, unsigned capability, const c
             strbuf_addz(&b, ")");
             inside = strbuf_take(&b);
         }
-        struct ptx_module *m = ptx_parse(inside ? inside : name, text, len, diag);
+        struct ptx_module *m = ptx_parse_part(inside ? inside : name, text, len, diag);
         free(inside);
         free(text);
         if (!m)

@@ -123,6 +123,11 @@ void
 rt_module_changed(struct allot_module *m)
 {
     arena_free(&m->mem);
+    exec_image_free(m->check_image);
+    if (m->check_mem)
+        dev_mem_free(m->check_mem);
+    m->check_image = NULL;
+    m->check_mem = NULL;
     m->serial = next_serial();
     m->kernels = NULL;
     m->nkernels = 0;
@@ -331,6 +336,7 @@ describe(struct allot_module *m, const struct ptx_func *f,
     }
     k->params = p;
     k->nparams = f->params.n;
+    k->unread = f->fault;
     usage_free(&u);
     if (!allocated)
         return;

@@ -39,6 +39,8 @@ struct allot_module {
     bool *described;              /* whether more than its name is known */
     size_t nkernels;
     bool counted;
+    struct dev_mem *check_mem; /* of allot_kernel_refused: made on first question */
+    struct exec_image *check_image;
     bool (*cancelled)(void *user); /* of the diagnostics that it was read with */
     void *cancel_user;
 };

@@ -3,6 +3,8 @@
  * in local frames. */
 #include "exec/exec_int.h"
 
+#include "ptx/fault.h"
+
 #include <string.h>
 
 enum { SHARED_GAP = 256 };
@@ -122,6 +124,10 @@ decode_collect(struct decoder *d)
     add_func(d, d->p->entry);
     for (size_t i = 0; i < d->pp->funcs.n; i++) {
         const struct ptx_func *f = d->pp->funcs.v[i]->f;
+        if (f->fault) {
+            ptx_fault_tell(f, d->diag);
+            d->failed = true;
+        }
         for (size_t k = 0; k < f->body.n; k++) {
             const struct ptx_inst *in = &f->body.v[k];
             if (ptx_is_pseudo(in))

@@ -4,6 +4,8 @@
  * another. */
 #include "unit/kit/ptx_kit.h"
 
+#include "ptx/fault.h"
+
 static const struct bad {
     const char *text;
     unsigned col, len; /* 0 col: the line is right */
@@ -192,6 +194,190 @@ each_error_alone(void **state)
     }
 }
 
+/* -- an error in a body belongs to that function -- */
+
+static const struct ptx_func *
+find(const struct ptx_module *m, const char *name)
+{
+    const struct ptx_func *f = ptx_find_func(m, name);
+    assert_non_null(f);
+    return f;
+}
+
+/* The module is the same after printing, and f's body stands there as it was written. */
+static void
+kept_as_written(const struct ptx_module *m, const struct ptx_func *f, const char *line)
+{
+    struct strbuf printed = {0};
+    kit_roundtrip(m, &printed);
+    assert_non_null(strstr(printed.s, f->fault->text));
+    assert_non_null(strstr(f->fault->text, line));
+    assert_int_equal(*f->fault->text, '{');
+    assert_int_equal(f->body.n + f->vars.n + f->labels.n + f->regdecls.n, 0);
+    strbuf_free(&printed);
+}
+
+/* Every kind of error in the body of k, beside a kernel and a function without: the only
+ * function with errors is k, and they are those of the text with k alone. */
+static void
+errors_stay_in_their_kernel(void **state)
+{
+    (void)state;
+    static const char before[] = ".visible .entry first(.param .u64 q) { ret; } ",
+                      after[] = ".func g() { ret; }\n.visible .entry last(.param .u64 p) "
+                                "{\n.reg .b64 %rd;\nld.param.u64 %rd, [p];\ncall g;\n"
+                                "bra $done;\n$done: ret;\n}\n";
+    for (unsigned i = 0; i + 1 < NL; i++)
+        for (unsigned place = 0; place < 3 && lines[i].col; place++) {
+            struct strbuf text = {0};
+            struct diag_sink diag = {0};
+            bool is_first = place == 0, is_last = place == 2;
+            strbuf_printf(&text, HEAD "%s", is_first ? "" : before);
+            strbuf_printf(&text, "%s%s\n$done: ret;\n}\n", head + sizeof HEAD - 1,
+                          lines[i].text);
+            strbuf_addz(&text, is_last ? "" : after);
+            struct ptx_module *m = ptx_parse("t.ptx", text.s, text.n, &diag);
+            if (!m)
+                fail_msg("'%s' refuses the file", lines[i].text);
+            assert_int_equal(diag.n, 0);
+            const struct ptx_func *k = find(m, "k");
+            assert_non_null(k->fault);
+            assert_int_equal(k->fault->errors, 1);
+            check(&k->fault->said[0], &lines[i], FIRST);
+            for (size_t n = 0; n < m->funcs.n; n++)
+                assert_true(!m->funcs.v[n]->fault == (m->funcs.v[n] != k));
+            if (!is_last)
+                assert_int_equal(find(m, "last")->body.n, 5);
+            kept_as_written(m, k, lines[i].text);
+            ptx_fault_tell(k, &diag);
+            assert_int_equal(diag.errors, 1);
+            diag_free(&diag);
+            for (unsigned alone = 0; alone < 2; alone++) { /* copies: of one, of all */
+                struct ptx_module *c = ptx_copy(m, alone ? "k" : NULL, &diag);
+                assert_non_null(c);
+                const struct ptx_func *x = find(c, "k");
+                check(&x->fault->said[0], &lines[i], FIRST);
+                assert_string_equal(x->fault->text, k->fault->text);
+                ptx_module_free(c);
+            }
+            assert_int_equal(diag.n, 0);
+            ptx_module_free(m);
+            strbuf_free(&text);
+        }
+}
+
+/* What has no end that can be found, or stands outside of bodies, is an error of the file, and
+ * then so are the others. */
+static void
+errors_of_the_file(void **state)
+{
+    (void)state;
+    static const char sound[] = ".entry s() { ret; }\n", bad[] = "{ frob; ret; }\n";
+    static const struct {
+        const char *text;
+        unsigned errors;
+    } t[] = {{".entry k() { ret;\n", 1},
+             {".entry k() { ret; } }\n", 1},
+             {".entry k() { frob; { ret; }\n.entry l() { ret; }\n", 2},
+             {".frobnicate 3;\n.entry k() { frob; }\n", 2},
+             {".entry k(.param .q32 a) { frob; }\n", 1},
+             {".entry k() { frob; } .entry k() { ret; }\n", 2}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct strbuf b = {0};
+        struct diag_sink diag = {0};
+        strbuf_printf(&b, HEAD "%s%s", sound, t[i].text);
+        struct ptx_module *m = ptx_parse_part("t.ptx", b.s, b.n, &diag);
+        if (m || diag.errors != t[i].errors)
+            fail_msg("'%s': %zu errors", t[i].text, diag.errors);
+        diag_free(&diag);
+        strbuf_free(&b);
+    }
+    /* No sound kernel: refused, but as a part of a module taken. Functions alone are no
+     * kernels. */
+    static const char *const kernels[] = {
+        ".entry k() ", ".func f() { ret; }\n.entry k() ", ".func k() "};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct strbuf b = {0};
+        struct diag_sink diag = {0};
+        strbuf_printf(&b, HEAD "%s%s", kernels[i], bad);
+        assert_null(ptx_parse("t.ptx", b.s, b.n, &diag));
+        assert_int_equal(diag.errors, 1);
+        struct ptx_module *m = ptx_parse_part("t.ptx", b.s, b.n, &diag);
+        assert_int_equal(diag.errors, 1);
+        assert_non_null(find(m, "k")->fault);
+        ptx_module_free(m);
+        diag_free(&diag);
+        strbuf_free(&b);
+    }
+}
+
+/* Blocks of unknown directives, unknown directives of the head, blocks nested too deep. */
+static void
+ends_of_bodies(void **state)
+{
+    (void)state;
+    struct strbuf deep = {0};
+    strbuf_addz(&deep, ".entry k() {");
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < 300; i++)
+            strbuf_addz(&deep, side ? "}" : "{");
+    strbuf_addz(&deep, "}\n");
+    const char *const t[] = {
+        ".entry k() { .frob { a; { b; } c; }\nret; }\n",
+        ".entry k() { .frob { a; };\nret; }\n",
+        ".entry k()\n.frob 1, 2\n.maxntid 32\n.frob\n{ ret; }\n",
+        ".entry k() { frob {%r1, %r2}, x; foo.bar [%r1, {1, 2}]; }\n",
+        ".entry k() { add.s32 {%r1; ret; }\n",
+        deep.s,
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct strbuf b = {0};
+        struct diag_sink diag = {0};
+        strbuf_printf(&b, HEAD "%s.entry s() { ret; }\n", t[i]);
+        struct ptx_module *m = ptx_parse("t.ptx", b.s, b.n, &diag);
+        if (!m)
+            fail_msg("'%s' refuses the file: %s", t[i], diag.list[0]->message);
+        assert_non_null(find(m, "k")->fault);
+        assert_null(find(m, "s")->fault);
+        kit_roundtrip(m, NULL);
+        ptx_module_free(m);
+        diag_free(&diag);
+        strbuf_free(&b);
+    }
+    strbuf_free(&deep);
+}
+
+/* Many functions with errors: each has its own, and the places are right behind long texts. */
+static void
+many_functions_with_errors(void **state)
+{
+    (void)state;
+    struct strbuf b = {0};
+    struct diag_sink diag = {0};
+    strbuf_addz(&b, HEAD ".entry s() { ret; }\n");
+    for (int i = 0; i < 500; i++)
+        strbuf_printf(&b, ".entry k%d() {\n bra $no;\n\n frob%d.u32 1;\n}\n", i, i);
+    struct ptx_module *m = ptx_parse("t.ptx", b.s, b.n, &diag);
+    assert_non_null(m);
+    assert_int_equal(m->funcs.n, 501);
+    for (unsigned i = 0; i < 500; i++) {
+        const struct ptx_func *f = m->funcs.v[i + 1];
+        char source[40];
+        assert_int_equal(f->fault->n, 2);
+        assert_int_equal(f->fault->errors, 2);
+        const struct diag *d = &f->fault->said[0];
+        snprintf(source, sizeof source, " frob%u.u32 1;", i);
+        assert_string_equal(d->source, source);
+        assert_int_equal(d->line, 5 + 5 * i + 3);
+        assert_string_equal(f->fault->said[1].source, " bra $no;");
+        assert_int_equal(f->fault->said[1].line, 5 + 5 * i + 1);
+    }
+    kit_roundtrip(m, NULL);
+    ptx_module_free(m);
+    diag_free(&diag);
+    strbuf_free(&b);
+}
+
 static void
 modules(void **state)
 {
@@ -347,6 +533,10 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_error_of_a_text),
         cmocka_unit_test(each_error_alone),
+        cmocka_unit_test(errors_stay_in_their_kernel),
+        cmocka_unit_test(errors_of_the_file),
+        cmocka_unit_test(ends_of_bodies),
+        cmocka_unit_test(many_functions_with_errors),
         cmocka_unit_test(modules),
         cmocka_unit_test(deep_nesting),
         cmocka_unit_test(any_suffix),
