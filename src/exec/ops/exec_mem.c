@@ -902,8 +902,11 @@ decode_address(struct decoder *d, const struct ptx_operand *o, unsigned space)
         if (frame)
             x->flags |= IF_FRAME;
     }
-    if (o->reg >= 0 && space == PTX_SPACE_PARAM && !d->fi->f->is_entry)
-        return decode_refuse(d, "only a kernel can read parameters through a register");
+    /* In a function the address of a parameter is that of its copy in local memory (PTX ISA
+     * 9.7.9.1). Those of the kernel are read by ld.param::entry. */
+    if (o->reg >= 0 && space == PTX_SPACE_PARAM && !d->fi->f->is_entry &&
+        d->in->mod[PTX_MG_SPACE] != PTX_SPACE_SS_PARAM_ENTRY)
+        space = PTX_SPACE_LOCAL;
     if (o->reg >= 0) {
         struct ptx_operand r = {.kind = PTX_OPD_REG, .reg = o->reg, .comp = o->comp};
         bool wide;
@@ -992,6 +995,8 @@ dec_memory(struct decoder *d, bool store)
     if (ptx_types[type].kind == PTX_K_SINT)
         x->flags |= IF_SIGNED;
     uint32_t wide_mask = 0;
+    if (store && ptx_inst_space(in) == PTX_SPACE_PARAM && in->ops[at].reg >= 0)
+        return decode_refuse(d, "parameters are written by their names");
     if (!decode_address(d, &in->ops[at], ptx_inst_space(in)))
         return false;
     if (wide128) {

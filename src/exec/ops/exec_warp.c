@@ -793,9 +793,12 @@ dec_cvta(struct decoder *d)
     struct exec_inst *o = d->out;
     if (!operands(d, 2))
         return false;
-    uint64_t base = window(ptx_inst_space(in));
-    bool to = decode_has(in, "to"), wide_d, wide_s;
     const struct ptx_operand *src = &in->ops[1];
+    /* A function's parameter has its address in local memory. */
+    bool copied =
+        src->kind == PTX_OPD_SYM && src->var && src->var->is_param && !d->fi->f->is_entry;
+    uint64_t base = window(copied ? PTX_SPACE_LOCAL : ptx_inst_space(in));
+    bool to = decode_has(in, "to"), wide_d, wide_s;
     if (src->kind == PTX_OPD_SYM)
         return dec_address(d, src, to ? -base : base);
     uint32_t dst = decode_row(d, &in->ops[0], in->type[0], &wide_d);
