@@ -188,7 +188,7 @@ ptx_lex_suffixes(struct ptx_lexer *l)
     for (;;) {
         const char *start = l->at;
         /*!re2c
-        "." F+ ("::" F+)*          { continue; }
+        "." F+ ("::" F+ | ":" D+)* { continue; }
         ".const[" D+ "]"           { continue; }
         *                          { l->at = start; return start; }
         */

@@ -30,8 +30,28 @@ const struct ptx_op_info ptx_ops[PTX_NOPS] = {
 #undef OP
 };
 
+#undef LATER
+#undef FIRST_TARGET
+const char *const ptx_first_target[PTX_NOPS] = {
+#define OP(id, mnemonic, operands, types, groups, unit, lat, flags, value)
+#define LATER(id, mnemonic, pattern, target) [PTX_OP_##id] = target,
+#define FIRST_TARGET(id, target) [PTX_OP_##id] = target,
+#include "ptx/opcodes.def"
+#undef FIRST_TARGET
+#undef LATER
+#undef OP
+};
+
 _Static_assert(PTX_NMODGROUPS <= 128, "ptx_op_info.groups has one bit for each group");
 _Static_assert(PTX_NMODS <= 256, "ptx_inst.mod holds a modifier in a byte");
+
+bool
+ptx_only_target(unsigned op)
+{
+    const char *t = ptx_first_target[op];
+    size_t n = t ? strlen(t) : 0;
+    return n && t[n - 1] > '9';
+}
 
 unsigned
 ptx_type_find(const char *s, size_t n)

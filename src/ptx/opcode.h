@@ -101,7 +101,7 @@ enum ptx_op_flags {
     PTX_EXTENSION = 4096, /* no instruction of the PTX ISA: invented by a paper */
     PTX_VERBATIM =
         32768,          /* suffixes are kept and printed as written: their order varies */
-    PTX_TOONEW = 8192,  /* refused because it needs sm_90 or later */
+    PTX_TOONEW = 8192,  /* refused because it needs a later target: ptx_first_target */
     PTX_SELECT = 16384, /* registers may have a selector, %r1.b0, or a minus sign */
 };
 
@@ -122,5 +122,10 @@ struct ptx_op_info {
     uint16_t flags;       /* enum ptx_op_flags */
 };
 extern const struct ptx_op_info ptx_ops[PTX_NOPS];
+/* Of those with PTX_TOONEW: the first target that has them, "sm_100a". Later targets have them too
+ * unless the name ends in a letter: then those of its family may. NULL: others. */
+extern const char *const ptx_first_target[PTX_NOPS];
+/* Does it end in a letter? */
+bool ptx_only_target(unsigned op);
 
 #endif

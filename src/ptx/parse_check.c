@@ -399,10 +399,7 @@ parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o,
     case 'S': {
         bool dest = x->letter == 'V';
         unsigned v = c->in->mod[PTX_MG_VEC];
-        unsigned count = v == PTX_VEC_V2   ? 2
-                         : v == PTX_VEC_V4 ? 4
-                         : v == PTX_VEC_V8 ? 8
-                                           : 1;
+        unsigned count = v == PTX_VEC_V2 ? 2 : v == PTX_VEC_V4 ? 4 : 1;
         if (o->kind == PTX_OPD_VEC && !o->neg) {
             if (count == 1 && o->n != 1) {
                 struct diag *d = parse_error(

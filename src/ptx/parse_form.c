@@ -23,7 +23,7 @@ static const ptx_groups always_needed =
 
 /* -- rows, taken apart once -- */
 
-enum { HASH_SLOTS = 1024, MAX_WORDS = 24 };
+enum { HASH_SLOTS = 1024, MAX_WORDS = 32 };
 
 static struct row rows[PTX_NOPS];
 static int16_t first_row[HASH_SLOTS]; /* open addressing by mnemonic; -1: empty */
@@ -207,14 +207,33 @@ fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, uint8_t
     return !*missing;
 }
 
-/* Is this a row for suffixes that begin so? */
+/* Is the word, of n characters, among the suffixes? One that ends in :: begins one of them. */
+static bool
+has_word(const struct spelling *sp, const char *s, size_t n)
+{
+    bool begins = n > 2 && s[n - 1] == ':';
+    for (unsigned i = 0; i < sp->n; i++)
+        if ((sp->word[i].n == n || (begins && sp->word[i].n > n)) &&
+            !memcmp(sp->word[i].s, s, n))
+            return true;
+    return false;
+}
+
+/* Is this a row for such suffixes? Its pattern: opcodes.def, LATER. */
 static bool
 fits_open(const struct row *r, const struct spelling *sp, uint32_t n)
 {
-    size_t k = strlen(r->prefix), have = n - sp->mnemonic;
+    size_t k = strcspn(r->prefix, "+"), have = n - sp->mnemonic;
     const char *s = sp->text + sp->mnemonic + 1;
-    return !k || (have > k && !strncmp(s, r->prefix, k) &&
-                  (have == k + 1 || s[k] == '.' || s[k] == ':'));
+    if (k && !(have > k && !strncmp(s, r->prefix, k) &&
+               (have == k + 1 || s[k] == '.' || s[k] == ':')))
+        return false;
+    for (const char *w = r->prefix + k; *w; w += k) {
+        k = strcspn(++w, "+");
+        if (!has_word(sp, w, k))
+            return false;
+    }
+    return true;
 }
 
 static struct place
@@ -326,8 +345,10 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
         d = parse_error(p, start, "'%.*s' does not have such suffixes", mn, s);
         struct strbuf b = {0};
         for (const struct row *r = first; r; r = r->next >= 0 ? &rows[r->next] : NULL)
-            strbuf_printf(&b, " .%s", r->prefix);
-        parse_hint(p, d, "it needs one of%s", b.s);
+            if (*r->prefix && *r->prefix != '+')
+                strbuf_printf(&b, " .%.*s", (int)strcspn(r->prefix, "+"), r->prefix);
+        if (b.s)
+            parse_hint(p, d, "it needs one of%s", b.s);
         strbuf_free(&b);
         return;
     }

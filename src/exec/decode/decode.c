@@ -225,10 +225,12 @@ decode_inst(struct decoder *d)
             return false;
         x->flags = (uint8_t)(IF_GUARD | (in->guard_neg ? IF_GUARD_NEG : 0));
     }
+    if (info->flags & PTX_TOONEW)
+        return decode_refuse(d, "this needs %s%s, which is not simulated",
+                             ptx_first_target[in->op],
+                             ptx_only_target(in->op) ? "" : " or later");
     if (info->flags & PTX_REFUSED)
-        return decode_refuse(d, info->flags & PTX_TOONEW
-                                    ? "this needs sm_90 or later, which is not simulated"
-                                    : "this instruction is not supported");
+        return decode_refuse(d, "this instruction is not supported");
     const char *why = decode_illegal(in);
     if (why)
         return decode_refuse(d, "%s", why);

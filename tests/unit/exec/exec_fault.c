@@ -553,33 +553,37 @@ static void
 later_instructions_are_refused(void **state)
 {
     static const struct {
-        const char *inst, *name;
+        const char *inst, *name, *target;
     } t[] = {
-        {"wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned"},
+        {"wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned", "sm_90a"},
         {"wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1, %r2}, %rd1, %rd2, 1, 1, 1, "
          "0, 0;",
-         "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16"},
+         "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16", "sm_90a"},
         {"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;",
-         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"},
-        {"setmaxnreg.inc.sync.aligned.u32 40;", "setmaxnreg.inc.sync.aligned.u32"},
-        {"mapa.shared::cluster.u32 %r1, %r2, 1;", "mapa.shared::cluster.u32"},
-        {"getctarank.u64 %r1, %rd1;", "getctarank.u64"},
-        {"barrier.cluster.arrive.aligned;", "barrier.cluster.arrive.aligned"},
-        {"cp.async.bulk.commit_group;", "cp.async.bulk.commit_group"},
+         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "sm_100a"},
+        {"setmaxnreg.inc.sync.aligned.u32 40;", "setmaxnreg.inc.sync.aligned.u32",
+         "sm_90a"},
+        {"mapa.shared::cluster.u32 %r1, %r2, 1;", "mapa.shared::cluster.u32",
+         "sm_90 or later"},
+        {"getctarank.u64 %r1, %rd1;", "getctarank.u64", "sm_90 or later"},
+        {"barrier.cluster.arrive.aligned;", "barrier.cluster.arrive.aligned",
+         "sm_90 or later"},
+        {"cp.async.bulk.commit_group;", "cp.async.bulk.commit_group", "sm_90 or later"},
         {"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
-         "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32"},
+         "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32",
+         "sm_90 or later"},
         {"multimem.ld_reduce.relaxed.gpu.global.add.f32 %f1, [%rd1];",
-         "multimem.ld_reduce.relaxed.gpu.global.add.f32"},
+         "multimem.ld_reduce.relaxed.gpu.global.add.f32", "sm_90 or later"},
         {"tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 3;",
-         "tensormap.replace.tile.rank.global.b1024.b32"},
+         "tensormap.replace.tile.rank.global.b1024.b32", "sm_90a"},
         {"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %rd1;",
-         "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128"},
-        {"add.rn.f32x2 %rd1, %rd2, %rd3;", "add.rn.f32x2"},
-        {"add.rn.f32.f16 %f1, %h1, %f2;", "add.rn.f32.f16"},
-        {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r3;", "cvt.rs.f16x2.f32"},
-        {"fma.rn.oob.f16 %h1, %h2, %h3, %h4;", "fma.rn.oob.f16"},
+         "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128", "sm_100 or later"},
+        {"add.rn.f32x2 %rd1, %rd2, %rd3;", "add.rn.f32x2", "sm_100 or later"},
+        {"add.rn.f32.f16 %f1, %h1, %f2;", "add.rn.f32.f16", "sm_100 or later"},
+        {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r3;", "cvt.rs.f16x2.f32", "sm_100a"},
+        {"fma.rn.oob.f16 %h1, %h2, %h3, %h4;", "fma.rn.oob.f16", "sm_90 or later"},
         {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3];",
-         "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8"},
+         "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8", "sm_100a"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
@@ -589,11 +593,10 @@ later_instructions_are_refused(void **state)
                  "k()\n{\n.reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 "
                  "%f<8>; .reg .pred %p<4>;\n$s\nret;\n}\n",
                  t[i].inst);
-        kit_text(
-            &want,
-            "test.ptx:7:1: error: kernel 'k': $s: this needs sm_90 or later, which is "
-            "not simulated\n    $s\n    ^\n",
-            t[i].name, t[i].inst);
+        kit_text(&want,
+                 "test.ptx:7:1: error: kernel 'k': $s: this needs $s, which is not "
+                 "simulated\n    $s\n    ^\n",
+                 t[i].name, t[i].target, t[i].inst);
         kit_refused(b.s, want.s);
         strbuf_free(&b);
         strbuf_free(&want);
@@ -620,7 +623,7 @@ illegal_combinations_are_refused(void **state)
         {"ld.shared.L1::evict_last.u32 %r1, [%rd1];",
          "hints to the caches are for global memory"},
         {"ld.global.L2::evict_last.u32 %r1, [%rd1];",
-         "eviction priorities of the L2 are for .v8.b32 and .v4.b64"},
+         "eviction priorities of the L2 are for 256 bits, .v4.b64"},
         {"st.global.ca.u32 [%rd1], %r1;",
          "the cache operators of a store are .wb .cg .cs .wt"},
         {"ld.shared.nc.u32 %r1, [%rd1];", ".nc goes with .global, and with .ca .cg .cs"},

@@ -507,7 +507,8 @@ static bool
 good_pattern(const char *p)
 {
     if (*p == '*') /* and the suffixes it is for */
-        return strspn(p + 1, "abcdefghijklmnopqrstuvwxyz0123456789_.:") == strlen(p + 1);
+        return strspn(p + 1, "abcdefghijklmnopqrstuvwxyz0123456789_.:+L") ==
+               strlen(p + 1);
     bool source_seen = false;
     while (*p) {
         if (!strchr("dDaArPpUumlfvVStxLM", *p))

@@ -107,10 +107,7 @@ operands(struct strbuf *b, const struct ptx_inst *in)
             strbuf_addz(b, first ? " " : joined ? "|" : ", ");
             first = false;
             unsigned v = in->mod[PTX_MG_VEC], sp = in->mod[PTX_MG_SPACE];
-            int count = v == PTX_VEC_V2   ? 2
-                        : v == PTX_VEC_V4 ? 4
-                        : v == PTX_VEC_V8 ? 8
-                                          : 1;
+            int count = v == PTX_VEC_V2 ? 2 : v == PTX_VEC_V4 ? 4 : 1;
             if (letter == 'm') {
                 strbuf_addz(b, sp == PTX_SPACE_SS_PARAM || sp == PTX_SPACE_SS_PARAM_ENTRY
                                    ? "[par]"
@@ -450,7 +447,6 @@ static struct {
     {"^mma\\.sync\\.aligned\\.m16n8k16\\.row\\.col\\.f32\\.tf32", false, 0, 0, false},
     {"^tex\\.base\\.2d\\.v4\\.f32\\.f32 .*\\], %f7", false, 0, 0, false},
     {"^suld\\.b\\.[12]d\\.b64\\.zero \\{", false, 0, 0, false},
-    {"^(ld|st)\\..*v8\\.[bus](8|16) ", false, 0, 0, false},
     /* A parameter of a call is named, not addressed by a register. */
     {"^(ld|st)\\..*param::func", false, 0, 901, false},
     {"^ld\\..*param::func", true, 901, 0, false},
