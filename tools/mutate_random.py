@@ -453,19 +453,23 @@ class Test:
             out.seek(0)
             return p.returncode, used.ru_utime + used.ru_stime, out.read().decode(errors="replace")
 
-    def measure(self, seen, known):
-        """Runs it without a mutant; False: it fails or is skipped. `known`: what was found with the same program."""
+    def measure(self, seen, known, slow, longest):
+        """Runs it without a mutant; False: it fails or is skipped. `known`: what was found with the same program.
+        What takes longer than `longest` is not run to its end, and not again if it was in `slow`."""
         self.key = f"{self.program} {self.name} {self.text}".strip()
+        if self.name in slow:
+            known[self.key] = [True, slow[self.name], []]
         if self.key not in known:
             if os.path.exists(seen):
                 os.remove(seen)
-            status, cpu, said = self.run(seen=seen)
+            status, cpu, said = self.run(seen=seen, cpu=2 * longest)
             reaches = []
             if os.path.exists(seen):
                 with open(seen) as f:
                     reaches = sorted({int(x) for x in f.read().split()})
                 os.remove(seen)
-            known[self.key] = [status == 0 and (not self.case or "[  SKIPPED ]" not in said), cpu, reaches]
+            good = status == 0 and (not self.case or "[  SKIPPED ]" not in said)
+            known[self.key] = [good or cpu > longest, cpu, reaches]
         good, self.cpu, reaches = known[self.key]
         self.reaches = set(reaches)
         return good
@@ -605,10 +609,15 @@ def random_mutants(tool, n, rooms, seed, again, list_only, longest):
     for t in every:
         t.program = programs[t.program_path]
     known = recall(f"{state}-reach.json", {})
+    slow = recall(f"{state}-slow.json", {})
+    slow = {name: cpu for name, cpu in slow.items() if cpu > 1.5 * longest}
     with concurrent.futures.ThreadPoolExecutor(tool.JOBS) as pool:
-        good = list(pool.map(lambda i: every[i].measure(f"{build_dir}/seen-{i}", known), range(len(every))))
+        good = list(pool.map(lambda i: every[i].measure(f"{build_dir}/seen-{i}", known, slow, longest),
+                             range(len(every))))
     with open(f"{state}-reach.json", "w") as f:
         json.dump({t.key: known[t.key] for t in every}, f)
+    with open(f"{state}-slow.json", "w") as f:
+        json.dump({t.name: t.cpu for t in every if t.cpu > longest}, f)
     skipped = [t.name for t, ok in zip(every, good) if not ok]
     usable = sorted((t for t, ok in zip(every, good) if ok), key=lambda t: t.cpu)
     slow = [t.name for t in usable if t.cpu > longest]
