@@ -57,6 +57,12 @@ install(FILES README.md LICENSE TYPE DOC)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/allot)
 file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" to_prefix "${to_prefix}")
+# By their names, not as Requires.private: pkg-config wants the files of those even for the shared library.
+set(library_flags ${CYAML_STATIC_LIBRARIES} ${JANSSON_STATIC_LIBRARIES} ${ELF_STATIC_LIBRARIES}
+    ${LZ4_STATIC_LIBRARIES} ${ZSTD_STATIC_LIBRARIES})
+list(REMOVE_DUPLICATES library_flags)
+list(TRANSFORM library_flags PREPEND "-l")
+string(REPLACE ";" " " library_flags "${library_flags}")
 configure_file(cmake/allot.pc.in allot.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/allot.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 include(CMakePackageConfigHelpers)
@@ -82,19 +88,58 @@ install(CODE "
     execute_process(COMMAND $<TARGET_FILE:allot> --completion \${shell} OUTPUT_FILE ${completions}/allot.\${shell}
       COMMAND_ERROR_IS_FATAL ANY)
   endforeach()")
+find_program(GZIP gzip)
+if(GZIP) # man reads them so, and Debian has them so
+  install(CODE "execute_process(COMMAND sh -c \"rm -f ${man}/*.gz && ${GZIP} -9n ${man}/*.1\" COMMAND_ERROR_IS_FATAL ANY)")
+endif()
 install(DIRECTORY ${man}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${completions}/allot.bash RENAME allot DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${completions}/allot.zsh RENAME _allot DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${completions}/allot.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-# `cpack` in the build folder makes a Debian package.
+# `cpack` in the build folder makes a Debian package; configured with -DCMAKE_INSTALL_PREFIX=/usr (./x package) its
+# libraries lie where Debian's do. tests/e2e/package.sh holds it to lintian.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_PACKAGE_CONTACT "allot maintainers <allot@localhost>")
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_PACKAGE_CONTACT "The allot authors <allot@allot.invalid>" CACHE STRING "Maintainer of the package")
+set(CPACK_PACKAGE_DESCRIPTION "allot reads PTX, transforms it by compiler passes, and runs it on a
+functional executor and a cycle-level GPU simulator. Policies that share
+registers, scratchpad and cache between thread blocks are compared side by
+side. CUDA programs run unmodified on the simulated GPU: neither a GPU nor
+the CUDA toolkit is needed.
+The package holds the command, the library and what programs are compiled with.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY >=)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox, libjs-chart.js")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang, pkg-config, libcyaml-dev, libjansson-dev, libelf-dev, liblz4-dev, libzstd-dev, libmetis-dev")
+# Debian's own files: copyright, changelog, what lintian need not say, and that ldconfig is to run.
+set(debian ${CMAKE_CURRENT_BINARY_DIR}/debian)
+file(READ LICENSE license_text)
+string(REGEX REPLACE "^.*the allot authors\n+" "" license_text "${license_text}")
+string(STRIP "${license_text}" license_text)
+string(REGEX REPLACE "\n\n" "\n.\n" license_text "${license_text}")
+string(REGEX REPLACE "\n" "\n " license_text " ${license_text}")
+configure_file(cmake/copyright.in ${debian}/copyright @ONLY)
+file(CONFIGURE OUTPUT ${debian}/changelog @ONLY CONTENT
+"allot (@PROJECT_VERSION@) unstable; urgency=medium
+
+  * CHANGELOG.md says what has changed.
+
+ -- @CPACK_PACKAGE_CONTACT@  Thu, 01 Jan 2026 00:00:00 +0000
+")
+file(WRITE ${debian}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+if(GZIP)
+  install(CODE "execute_process(COMMAND sh -c \"${GZIP} -9nc ${debian}/changelog >${debian}/changelog.gz && ${GZIP} -9nc ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md >${debian}/CHANGELOG.md.gz\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${debian}/changelog.gz ${debian}/CHANGELOG.md.gz TYPE DOC)
+endif()
+install(FILES ${debian}/copyright TYPE DOC)
+install(FILES cmake/lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME allot)
 include(CPack)

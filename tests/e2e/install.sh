@@ -31,6 +31,17 @@ check "compile with pkg-config" 0 \
     sh -c "$cc $sanitize -Wall -Werror -o shared '$use' \$(pkg-config --cflags --libs allot) -Wl,-rpath,'$lib'"
 check "shared library" 0 ./shared "$ptx"
 has out "1.0 638.5"
+# A system without the -dev packages of the libraries below has none of their .pc files.
+check "compile with our .pc file alone" 0 sh -c "PKG_CONFIG_LIBDIR='$lib/pkgconfig' PKG_CONFIG_PATH= &&
+    export PKG_CONFIG_LIBDIR PKG_CONFIG_PATH && flags=\$(pkg-config --cflags --libs allot) &&
+    $cc $sanitize -Wall -Werror -o alone '$use' \$flags -Wl,-rpath,'$lib'"
+check "its program" 0 ./alone "$ptx"
+has out "1.0 638.5"
+check "our .pc file alone, for the archive" 0 env PKG_CONFIG_LIBDIR="$lib/pkgconfig" PKG_CONFIG_PATH= \
+    pkg-config --static --libs allot
+for l in -lcyaml -lyaml -ljansson -lelf -llz4 -lzstd; do
+    has out "$l"
+done
 check "compile with the archive" 0 sh -c "$cc $sanitize -Wall -Werror -o static '$use' '$lib/liballot.a' \
     \$(pkg-config --cflags --static --libs allot | sed 's/-lallot//')"
 check "static library" 0 ./static "$ptx"
@@ -72,7 +83,7 @@ has out "changed"
 mv gtx480.yaml "$p/share/allot/machines/gtx480.yaml"
 check "its papers" 0 "$p/bin/allot" paper --list
 has out "000/"
-[ -s "$p/share/man/man1/allot-run.1" ] || bad "no manual page of allot run"
+[ -s "$p/share/man/man1/allot-run.1.gz" ] || bad "no manual page of allot run"
 
 is "link of libcuda.so" "$(readlink "$p/lib/allot/cuda/libcuda.so")" libcuda.so.1
 
