@@ -114,8 +114,6 @@ The package holds the command, the library and what programs are compiled with."
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY >=)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox, libjs-chart.js")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang, pkg-config, libcyaml-dev, libjansson-dev, libelf-dev, liblz4-dev, libzstd-dev, libmetis-dev")
 # Debian's own files: copyright, changelog, what lintian need not say, and that ldconfig is to run.
@@ -134,7 +132,8 @@ file(CONFIGURE OUTPUT ${debian}/changelog @ONLY CONTENT
  -- @CPACK_PACKAGE_CONTACT@  Thu, 01 Jan 2026 00:00:00 +0000
 ")
 file(WRITE ${debian}/triggers "activate-noawait ldconfig\n")
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
+file(WRITE ${debian}/shlibs "liballot ${PROJECT_VERSION_MAJOR} allot (>= ${PROJECT_VERSION})\n") # not the stand-ins
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/triggers ${debian}/shlibs)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 if(GZIP)
   install(CODE "execute_process(COMMAND sh -c \"${GZIP} -9nc ${debian}/changelog >${debian}/changelog.gz && ${GZIP} -9nc ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md >${debian}/CHANGELOG.md.gz\" COMMAND_ERROR_IS_FATAL ANY)")

@@ -14,9 +14,9 @@ deb=$(find packed -maxdepth 1 -name 'allot_*.deb')
 check "contents" 0 dpkg-deb -x "$deb" root
 check "control" 0 dpkg-deb -e "$deb" control
 has control/triggers "activate-noawait ldconfig"
-has control/shlibs "liballot 0 allot"
+is "libraries of others: none" "$(cut -d '(' -f 1 control/shlibs)" "liballot 0 allot "
 lib=$(dirname "$(find root -name liballot.so)")
-flags=$(PKG_CONFIG_LIBDIR=$lib/pkgconfig PKG_CONFIG_PATH='' pkg-config --define-prefix --cflags --libs allot)
+flags=$(PKG_CONFIG_LIBDIR=$lib/pkgconfig PKG_CONFIG_PATH='' pkg-config --cflags --libs allot)
 # shellcheck disable=SC2086 # words
 check "compile by README" 0 "${CC:-cc}" -Wall -o use "$src/tests/e2e/inputs/use_library.c" $flags -Wl,-rpath,"$dir/$lib"
 check "run" 0 ./use "$src/tests/e2e/inputs/saxpy.ptx"
