@@ -30,31 +30,16 @@ struct want {
     const char *kernel, *skip, *count; /* which launches have timing */
 };
 
-/* The record of launches is not complete: what would be made of it is not written. */
-static bool
-cut(const struct want *w)
-{
-    const char *const files[] = {w->show.json, w->show.csv, w->db};
-    fprintf(stderr,
-            "allot exec: the record of launches is cut short (is $TMPDIR full?)\n");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i])
-            fprintf(stderr, "allot exec: %s is not written\n", files[i]);
-    return false;
-}
-
 static bool
 tell(const struct want *w, const struct cli_list *pos, const struct program_result *r,
      const struct allot_machine *m, const struct cli_sim *s)
 {
     struct diag_sink diag = {0};
-    struct program_show show = w->show;
-    if (r->cut)
-        show.json = show.csv = NULL;
+    struct program_show show = cli_program_show(&w->show, w->db, r);
     json_t *o = show.json ? cli_sim_json(m, s) : NULL;
     bool ok = program_report(stderr, pos->v[0], r, m, o, &show, &diag);
     cli_sink(&diag);
-    ok &= r->cut ? cut(w) : cli_program_store(s, w->db, pos, r, m);
+    ok &= !r->cut && cli_program_store(s, w->db, pos, r, m);
     ok &= cli_check_end(s, r->findings,
                         !r->signal && !json_array_size(r->failures) &&
                             !json_array_size(r->running));

@@ -356,6 +356,22 @@ cli_program_launches(const struct cli_cmd *cmd, struct program_setup *setup,
     return started && !program_failure(r, cli_mem());
 }
 
+struct program_show
+cli_program_show(const struct program_show *want, const char *db,
+                 const struct program_result *r)
+{
+    struct program_show show = *want;
+    const char *const files[] = {show.json, show.csv, db};
+    if (!r->cut)
+        return show;
+    fputs("allot exec: the record of launches is cut short (is $TMPDIR full?)\n", stderr);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i])
+            fprintf(stderr, "allot exec: %s is not written\n", files[i]);
+    show.json = show.csv = NULL;
+    return show;
+}
+
 bool
 cli_program_store(const struct cli_sim *s, const char *db, const struct cli_list *words,
                   const struct program_result *r, const struct allot_machine *m)

@@ -79,6 +79,11 @@ bool cli_program_run(const struct cli_cmd *cmd, const struct program_setup *setu
 bool cli_program_launches(const struct cli_cmd *cmd, struct program_setup *setup,
                           const struct cli_list *words, struct program_result *r,
                           bool *ran);
+struct program_show;
+/* What is to be shown of its run: of one whose record is cut short no file, after saying so of
+ * each, db (NULL: none) too. */
+struct program_show cli_program_show(const struct program_show *want, const char *db,
+                                     const struct program_result *r);
 /* Stores its run, a launch a row, in db (NULL: does nothing). words: it and its arguments. */
 bool cli_program_store(const struct cli_sim *s, const char *db,
                        const struct cli_list *words, const struct program_result *r,
