@@ -33,6 +33,7 @@ struct job {
     uint32_t *order; /* called procedures, callees first */
     uint32_t norder;
     uint64_t **freq; /* of each procedure's variables */
+    uint32_t **live; /* of each procedure's points: words that are live on its exit */
 };
 
 static uint64_t
@@ -79,16 +80,28 @@ order_calls(struct job *j)
     return true;
 }
 
-/* Words of scratchpad live on exit of point i of procedure p. */
+/* Words of scratchpad live on exit of point i of procedure p, while all variables are there;
+ * drop() keeps the count. */
 static uint32_t
 live_words(const struct job *j, uint32_t p, uint32_t i)
 {
     const struct slots_proc *f = &j->proc[p];
     uint32_t n = 0;
     for (size_t w = 0; w < BITSET_WORDS(f->nvars); w++)
-        FOR_BITS(b, f->point[i].live[w] & j->stay[p][w])
+        FOR_BITS(b, f->point[i].live[w])
     n += f->words[w * 64 + b];
     return n;
+}
+
+/* The variable leaves scratchpad. */
+static void
+drop(struct job *j, uint32_t p, uint32_t var)
+{
+    const struct slots_proc *f = &j->proc[p];
+    bitset_del(j->stay[p], var);
+    for (uint32_t i = 0; i < f->npoints; i++)
+        if (bitset_has(f->point[i].live, var))
+            j->live[p][i] -= f->words[var];
 }
 
 /* Max-live of all procedures, callees included; the kernel's is returned. */
@@ -99,7 +112,7 @@ max_live(struct job *j)
         uint32_t p = j->order[k], most = 0;
         for (uint32_t i = 0; i < j->proc[p].npoints; i++) {
             int32_t c = j->proc[p].point[i].callee;
-            uint32_t n = live_words(j, p, i) + (c < 0 ? 0 : j->out->of[c].max_live);
+            uint32_t n = j->live[p][i] + (c < 0 ? 0 : j->out->of[c].max_live);
             most = n > most ? n : most;
         }
         j->out->of[p].max_live = most;
@@ -117,7 +130,7 @@ count_frequencies(struct job *j, uint32_t most)
     for (uint32_t k = 0; k < j->norder; k++) { /* callees first */
         uint32_t p = j->order[k];
         for (uint32_t i = 0; i < j->proc[p].npoints; i++) {
-            uint32_t n = live_words(j, p, i);
+            uint32_t n = j->live[p][i];
             int32_t c = j->proc[p].point[i].callee;
             for (uint32_t b = 0; b + n < row; b++) {
                 uint64_t *sum = &over[p * row + b];
@@ -132,7 +145,7 @@ count_frequencies(struct job *j, uint32_t most)
         uint32_t p = j->order[k];
         for (uint32_t i = 0; i < j->proc[p].npoints; i++) {
             const struct slots_point *x = &j->proc[p].point[i];
-            uint32_t n = live_words(j, p, i);
+            uint32_t n = j->live[p][i];
             uint64_t here = 0;
             for (uint32_t b = 0; b + n < row; b++) {
                 uint64_t chains = reach[p * row + b], ends = b + n > j->limit;
@@ -186,7 +199,7 @@ prune(struct job *j, enum slots_rule rule)
     qsort(c, n, sizeof *c, by_frequency);
     for (uint32_t i = 0; i < n && most > j->limit; i++) {
         const struct candidate *x = &c[rule == SLOTS_LEAST_FREQUENT ? i : n - 1 - i];
-        bitset_del(j->stay[x->proc], x->var);
+        drop(j, x->proc, x->var);
         j->out->pruned++;
         most = max_live(j);
     }
@@ -267,6 +280,7 @@ slots_assign(const struct slots_proc *proc, uint32_t nprocs, uint32_t limit,
     *out = (struct slots){.of = ARENA_ARRAY(mem, struct slots_home, nprocs)};
     j.stay = ARENA_ARRAY(&own, uint64_t *, nprocs);
     j.freq = ARENA_ARRAY(&own, uint64_t *, nprocs);
+    j.live = ARENA_ARRAY(&own, uint32_t *, nprocs);
     for (uint32_t p = 0; p < nprocs; p++) {
         out->of[p].slot = arena_alloc(mem, (proc[p].nvars + 1) * sizeof *out->of[p].slot);
         j.stay[p] = bitset_new(&own, proc[p].nvars + 1);
@@ -275,6 +289,9 @@ slots_assign(const struct slots_proc *proc, uint32_t nprocs, uint32_t limit,
             out->of[p].slot[v][0] = out->of[p].slot[v][1] = SLOTS_NONE;
             bitset_add(j.stay[p], v);
         }
+        j.live[p] = ARENA_ARRAY(&own, uint32_t, proc[p].npoints + 1);
+        for (uint32_t i = 0; i < proc[p].npoints; i++)
+            j.live[p][i] = live_words(&j, p, i);
     }
     bool ok = order_calls(&j);
     if (ok) {
