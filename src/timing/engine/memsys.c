@@ -118,17 +118,22 @@ quantum_of_loads(const struct memsys *ms)
     return w;
 }
 
-/* Lookahead of the crossbars, at most `w` cycles: a packet that gets its
- * output in tick n of the interconnect is seen behind it in tick n + behind + 1 at the
- * soonest. */
-static unsigned
-short_quantum(const struct memsys *ms, unsigned w)
+/* A packet that gets its output in tick n of the interconnect is seen behind it in tick n +
+ * behind + 1 at the soonest: not in a quantum of `w` cycles that begins with n. */
+static bool
+is_seen_later(const struct memsys *ms, unsigned w)
 {
-    const unsigned behind = ticks_behind(ms);
     const uint64_t num = ms->hw.clk.num[CLK_CORE][CLK_ICNT];
     const uint64_t den = ms->hw.clk.den[CLK_CORE][CLK_ICNT];
     /* ticks from the first of a quantum to the last that is seen in it */
-    while (w > 1 && (den == 1 ? w * num - 1 : (w * num + den - 1) / den) > behind)
+    return (den == 1 ? w * num - 1 : (w * num + den - 1) / den) <= ticks_behind(ms);
+}
+
+/* Lookahead of the crossbars, at most `w` cycles. */
+static unsigned
+short_quantum(const struct memsys *ms, unsigned w)
+{
+    while (w > 1 && !is_seen_later(ms, w))
         w /= 2;
     return w;
 }
@@ -187,7 +192,8 @@ memsys_new(const struct machine *m, struct memsys_facts *facts, struct diag_sink
     find_clocks(ms, &ms->further);
     const unsigned w = quantum_of_loads(ms);
     const unsigned level = short_quantum(ms, w), longer = long_quantum(ms, w);
-    const bool ahead = longer > level;
+    /* With cores slower than the crossbars' lookahead, a quantum could not even be a cycle. */
+    const bool ahead = longer > level && is_seen_later(ms, 1);
     ms->quantum = ahead ? longer : level;
     ms->far = ahead ? &ms->further : &ms->near;
     /* By three if they overlap the serial phase, which accepts the first one's requests. */
