@@ -493,7 +493,8 @@ miss(struct cache *c, const struct set *t, uint32_t way, uint64_t line, uint8_t 
     FOR_UNITS(s, c, missing & ~ask)
     full |= waits && e->n[s >> c->unit_shift] >= c->merge;
     uint32_t fresh = (unsigned)__builtin_popcount(ask) >> c->unit_shift;
-    if (full || c->used + fresh > c->nmshr)
+    /* An access that needs more MSHRs than there are has them when no other is in use. */
+    if (full || (c->used && c->used + fresh > c->nmshr))
         return CACHE_NO_MSHR;
 
     if (ask && !c->on_fill) {
@@ -691,6 +692,7 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
     struct set t = set_at(c, set_of(c, line));
     uint32_t way = find(c, &t, line);
     sectors &= c->all;
+    assert(sectors);
     words &= packet_words(sectors);
     struct line *l = way == NO_WAY ? NULL : &t.line[way];
     const bool present = l;

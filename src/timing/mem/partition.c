@@ -127,6 +127,13 @@ most_waiting(const struct machine *m)
     return (uint32_t)min_u64(n, 4096);
 }
 
+/* Fills that may come, whatever else happens. */
+static uint32_t
+most_fills(const struct machine *m)
+{
+    return m->partition.l2_enabled ? larger(m->l2.mshrs, 8) : most_waiting(m);
+}
+
 static void
 start_outbound(struct partition *p, struct arena *a, struct stat_mem *stats)
 {
@@ -164,7 +171,9 @@ start_slice(struct partition *p, struct arena *a, unsigned i, struct stat_mem *s
     ring_init(&s->in, a, m->partition.queue_icnt_l2);
     s->miss_cap = larger(m->l2.miss_queue, 2);
     s->down_cap = m->partition.queue_l2_dram;
-    ring_init(&s->miss, a, s->miss_cap + s->down_cap);
+    /* A fill does not wait for room for what it writes: data from the DRAM must be taken, or
+     * the DRAM takes nothing. It is one of those that wait for data. */
+    ring_init(&s->miss, a, s->miss_cap + s->down_cap + most_fills(m));
     ring_init(&s->up, a, m->partition.queue_dram_l2);
     s->most_waiting = most_waiting(m);
     ring_init(&s->woken, a, s->most_waiting);
@@ -280,7 +289,8 @@ ask_dram(struct partition *p, struct slice *s, uint64_t local, uint8_t sectors,
 static uint32_t
 miss_room(const struct slice *s)
 {
-    return s->miss_cap + s->down - s->miss.n;
+    const uint32_t used = s->miss.n - s->down;
+    return used < s->miss_cap ? s->miss_cap - used : 0;
 }
 
 static bool
@@ -322,6 +332,16 @@ atomic_write(struct partition *p, struct slice *s, const struct request *r, uint
                       &ev);
 }
 
+/* What the head of `in` was refused for may be there now. */
+static void
+go_on(struct slice *s, uint64_t now)
+{
+    if (!s->stalled)
+        return;
+    s->stats->l2_stall_cycles += now - s->stalled_at;
+    s->stalled = false;
+}
+
 static void
 fill(struct partition *p, struct slice *s, uint64_t now)
 {
@@ -330,14 +350,11 @@ fill(struct partition *p, struct slice *s, uint64_t now)
     if (p->no_l2) {
         uint32_t token = r->token;
         const struct request *q = &s->request[token];
-        if (q->p.kind == PKT_ATOMIC) {
-            if (!miss_room(s))
-                return;
+        if (q->p.kind == PKT_ATOMIC)
             ask_dram(p, s, q->local, q->mask, true, false, NONE);
-        }
         *ring_push(&s->woken) = token;
     } else {
-        if (s->fill_free > now || !miss_room(s))
+        if (s->fill_free > now)
             return;
         uint32_t before = s->woken.n;
         struct cache_eviction ev;
@@ -356,10 +373,7 @@ fill(struct partition *p, struct slice *s, uint64_t now)
     ring_pop(&s->up);
     if (was_full)
         p->dram_at = 0;
-    if (s->stalled) {
-        s->stats->l2_stall_cycles += now - s->stalled_at;
-        s->stalled = false;
-    }
+    go_on(s, now);
 }
 
 /* -- the access -- */
@@ -469,7 +483,7 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
     uint64_t t = s->port_free | -(uint64_t)!reads;
     t = min_u64(t, inbound_ready(s->inbound) | -(uint64_t)ring_full(&s->in));
     t &= -(uint64_t)!soon;
-    if (s->up.n && miss_room(s)) /* waits for the port, or a miss will wake the slice */
+    if (s->up.n) /* waits for the port */
         t = min_u64(t, s->fill_free);
     if (!p->in.ahead && t > now + 1 && inbound_has_room(&p->in, s->inbound)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
@@ -492,7 +506,8 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         inbound_receive(&p->in, s->index, now, p->tick[CLK_ICNT]);
     if ((s->woken.n != 0) & !ring_full(&s->out->q.q)) {
         answer(p, s, *ring_front(&s->woken), now, now);
-        s->waiting--;
+        if (s->waiting-- == s->most_waiting)
+            go_on(s, now); /* the head of `in` may have waited for this */
         ring_pop(&s->woken);
     }
     if (s->up.n)
@@ -501,10 +516,8 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     p->dram_at &= -(uint64_t) !(goes & !s->down);
     s->down += goes;
     p->downs |= goes << s->index;
-    if (s->stalled & goes) {
-        s->stats->l2_stall_cycles += now - s->stalled_at;
-        s->stalled = false;
-    }
+    if (goes)
+        go_on(s, now);
     if ((s->in.n != 0) & !s->stalled & !ring_full(&s->out->q.q) & !down_full(s) &
         (s->port_free <= now)) {
         if (access_l2(p, s, now))
@@ -741,10 +754,11 @@ partition_explain(const struct partition *p, struct strbuf *out)
         strbuf_printf(
             out,
             "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
-            "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
+            "data (%u woken; %u misses), %u+%u to the DRAM, %u from it, %u replies\n",
             s->number, inbound_waiting(s->inbound), s->in.n,
             s->stalled ? " (head held: no line, MSHR or room)" : "", s->waiting,
-            s->woken.n, s->miss.n - s->down, s->down, s->up.n, s->out->q.q.n);
+            s->woken.n, p->no_l2 ? 0 : cache_pending(s->cache), s->miss.n - s->down,
+            s->down, s->up.n, s->out->q.q.n);
     }
     strbuf_printf(out, "DRAM channel %u: %u on the way; ", p->index, p->delay.n);
     dram_explain(p->dram, out);

@@ -38,6 +38,7 @@ enum {
     OUT_CAP = 4,
     RESP_CAP = 2,
     SEGMENTS = 32,
+    UNITS = 8,            /* sectors of a line, at most */
     MOST_CONFLICTS = 128, /* four words a lane, all on one bank */
 };
 #define NO_CHUNK 0xffffu
@@ -49,9 +50,12 @@ struct op {
     uint64_t born;
     uint32_t token;
     uint16_t warp;
-    uint16_t pending; /* accesses under way, and 1 until it has left the dispatch stage */
-    uint16_t chunk;   /* first chunk of accesses; free list */
-    uint16_t n;       /* accesses */
+    uint16_t
+        pending;    /* accesses under way (past the L1: their sectors), and 1 until it has
+                       * left the dispatch stage */
+    uint16_t away;  /* of them: sectors past the L1 that have not come back */
+    uint16_t chunk; /* first chunk of accesses; free list */
+    uint16_t n;     /* accesses */
     uint16_t scratch; /* cycles of scratchpad banks; 0: does not touch it */
     uint8_t space;    /* enum ptx_space, NONE: several */
     bool load, atomic, store;
@@ -107,7 +111,6 @@ struct ldst {
     uint16_t sm;
     struct coal_rules rules;
     bool by_sector, global_in_l1, l1_writes_back;
-    bool fill_evicts; /* lines are allocated when filled: dirty ones leave then */
     uint64_t gpu_threads, first_thread;
 
     struct op *op;
@@ -145,8 +148,10 @@ struct ldst {
 
     /* write-back */
     RING(uint16_t) ready[2]; /* accesses filled: L1C, L1D */
+    uint32_t most_ready[2];  /* a fill waits while there are more */
     uint16_t bypass;         /* reply past the L1, LDST_NO_OP: none */
     uint16_t wb;             /* access in the write-back latch */
+    uint8_t bypass_n, wb_n;  /* of `pending` that they complete */
     uint8_t wb_turn;
     RING(uint32_t) done;
 
@@ -158,11 +163,30 @@ struct ldst {
 };
 enum { READY_L1C, READY_L1D };
 
+/* An access puts in some packets more than the one or two for which it wants room; `fills`:
+ * so many fills put in what they drive out, two packets each, room or not. */
 static void
-queue_init(struct miss_queue *q, struct arena *a, uint32_t limit)
+queue_init(struct miss_queue *q, struct arena *a, uint32_t limit, uint32_t fills)
 {
+    enum { SPARE = 8 };
     q->limit = limit ? limit : 1;
-    ring_init(&q->q, a, q->limit + 8);
+    ring_init(&q->q, a, q->limit + SPARE + 2 * fills);
+}
+
+/* Accesses that data have come for wait for the write-back stage, one of which leaves a
+ * cycle, while their MSHRs are free for further misses. So it is not the MSHRs that bound
+ * them but this: a fill is taken only while at most mshrs * merge of them wait, and it wakes
+ * no more than wait in the cache, which is mshrs * merge again, and those of one line. (One
+ * line may have an MSHR for each of its sectors, however few there are: cache.c.) */
+static void
+ready_init(struct ldst *l, struct arena *a, unsigned which, uint32_t mshrs,
+           uint32_t merge)
+{
+    enum { MOST = 1 << 16 };
+    const uint64_t all = (uint64_t)(mshrs > UNITS ? mshrs : UNITS) * merge;
+    const uint32_t most = (uint32_t)min_u64(all, MOST);
+    l->most_ready[which] = most;
+    ring_init(&l->ready[which], a, most + (uint32_t)min_u64(all, UNITS * merge));
 }
 
 struct ldst *
@@ -176,7 +200,6 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
     l->by_sector = m->memory.coalesce == COALESCE_SECTOR;
     l->global_in_l1 = m->memory.global_in_l1;
     l->l1_writes_back = m->l1d.write == WRITE_BACK || m->l1d.write == WRITE_LOCAL_BACK;
-    l->fill_evicts = l->l1_writes_back && m->l1d.allocate == ALLOCATE_ON_FILL;
     uint64_t threads = (m->sm.max_threads + 31) / 32 * 32;
     l->gpu_threads = threads * m->sm.count;
     l->first_thread = threads * sm;
@@ -207,17 +230,24 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
         while ((1u << l->bank_shift) < m->l1d.line)
             l->bank_shift++;
 
-    queue_init(&l->dq, a, m->l1d.miss_queue);
-    queue_init(&l->iq, a, m->l1i.miss_queue);
-    queue_init(&l->cq, a, m->l1c.miss_queue);
-    queue_init(&l->tq, a, m->l1t.requests);
+    /* Where lines are allocated when they are filled, dirty ones leave then. A fill must not
+     * wait for room: requests before the crossbar wait for replies to be taken. While there
+     * is none, there are no new misses, so the MSHRs bound what fills put in. */
+    const bool evicts = l->l1_writes_back && m->l1d.allocate == ALLOCATE_ON_FILL;
+    queue_init(&l->dq, a, m->l1d.miss_queue,
+               !evicts                ? 0
+               : m->l1d.mshrs > UNITS ? m->l1d.mshrs
+                                      : UNITS);
+    queue_init(&l->iq, a, m->l1i.miss_queue, 0);
+    queue_init(&l->cq, a, m->l1c.miss_queue, 0);
+    queue_init(&l->tq, a, m->l1t.requests, 0);
     ring_init(&l->out, a, OUT_CAP);
     ring_init(&l->resp, a, RESP_CAP);
-    /* An access waits at most once, and an operation has at most COAL_MAX of them; what
-     * can wait in a cache is bounded by its MSHRs. */
-    ring_init(&l->ready[READY_L1C], a, m->l1c.mshrs * m->l1c.merge + 1);
-    ring_init(&l->ready[READY_L1D], a, m->l1d.mshrs * m->l1d.merge + 1);
-    ring_init(&l->done, a, NOPS);
+    ready_init(l, a, READY_L1C, m->l1c.mshrs, m->l1c.merge);
+    ready_init(l, a, READY_L1D, m->l1d.mshrs, m->l1d.merge);
+    /* ldst_can_prepare: NOPS tokens wait at most when an operation is made, and NOPS
+     * operations are there then, which become tokens. */
+    ring_init(&l->done, a, 2 * NOPS);
     l->wake = NEVER;
     return l;
 }
@@ -254,7 +284,7 @@ bool
 ldst_can_prepare(const struct ldst *l)
 {
     return (l->free_op != LDST_NO_OP || l->fresh_op < NOPS) &&
-           l->chunks_left >= CHUNKS_NEEDED;
+           l->chunks_left >= CHUNKS_NEEDED && l->done.n <= NOPS;
 }
 
 /* Accesses of the lanes of one space, appended to the scratch list from n on. */
@@ -519,11 +549,15 @@ op_over(struct ldst *l, uint16_t id, uint64_t now)
     l->live_ops--;
 }
 
-/* One access (or the dispatch stage) is done with the operation. */
+/* n of what the operation waits for is done: accesses, sectors of them, the dispatch stage.
+ * Each is done once: an operation that had none left would be over already. */
 static inline void
-finish_access(struct ldst *l, uint16_t id, uint64_t now)
+finish(struct ldst *l, uint16_t id, unsigned n, uint64_t now)
 {
-    if (--l->op[id].pending == 0)
+    struct op *o = &l->op[id];
+    assert(o->pending >= n);
+    o->pending = (uint16_t)(o->pending - n);
+    if (!o->pending)
         op_over(l, id, now);
 }
 
@@ -714,7 +748,7 @@ receive_quietly(struct ldst *l, const struct packet *p)
         acknowledge(l, p->token, n);
         return true;
     }
-    if (p->client != PKT_L1D || (l->fill_evicts && !queue_room(&l->dq, 1)))
+    if (p->client != PKT_L1D)
         return false;
     if (!cache_fill_part(l->l1d, p->token,
                          sectors_in(l->m->l1d.line, p->addr, p->sectors)))
@@ -751,13 +785,15 @@ step_reply(struct ldst *l, uint64_t now)
         if (p->token != NOBODY)
             acknowledge(l, p->token, (unsigned)bit_count(p->sectors));
     } else if (p->client == PKT_L1C) {
+        if (l->ready[READY_L1C].n > l->most_ready[READY_L1C])
+            return;
         if (cache_fill(l->l1c, p->addr, sectors_in(l->m->l1c.line, p->addr, p->sectors),
                        now, wake_const, l, NULL))
             l->const_wait_fill = false;
     } else if (p->client == PKT_L1T) {
         texcache_fill(l->l1t, p->token, sectors_in(l->m->l1t.line, p->addr, p->sectors));
     } else if (p->client == PKT_L1D) {
-        if (l->fill_evicts && !queue_room(&l->dq, 1))
+        if (l->ready[READY_L1D].n > l->most_ready[READY_L1D])
             return;
         struct cache_eviction ev = {0};
         bool whole = cache_fill_of(l->l1d, p->token,
@@ -770,7 +806,12 @@ step_reply(struct ldst *l, uint64_t now)
     } else {
         if (l->bypass != LDST_NO_OP)
             return;
+        struct op *o = &l->op[p->token];
+        const unsigned n = (unsigned)bit_count(p->sectors);
+        assert(o->away >= n); /* the memory answers each sector once */
+        o->away = (uint16_t)(o->away - n);
         l->bypass = (uint16_t)p->token;
+        l->bypass_n = (uint8_t)n;
     }
     ring_pop(&l->resp);
 }
@@ -782,7 +823,7 @@ step_writeback(struct ldst *l, uint64_t now)
 {
     enum { PIPE, TEXTURE, FILL_L1C, BYPASS, FILL_L1D, CLIENTS };
     if (l->wb != LDST_NO_OP) {
-        finish_access(l, l->wb, now);
+        finish(l, l->wb, l->wb_n, now);
         l->wb = LDST_NO_OP;
     }
     unsigned wait = (unsigned)(l->pipe.n && ring_front(&l->pipe)->ready <= now) << PIPE |
@@ -793,6 +834,7 @@ step_writeback(struct ldst *l, uint64_t now)
     if (!wait)
         return;
     unsigned client = bit_in_turn(wait, l->wb_turn);
+    l->wb_n = 1;
     if (client == PIPE) {
         l->wb = ring_front(&l->pipe)->op;
         ring_pop(&l->pipe);
@@ -800,6 +842,7 @@ step_writeback(struct ldst *l, uint64_t now)
         l->wb = texcache_take(l->l1t);
     } else if (client == BYPASS) {
         l->wb = l->bypass;
+        l->wb_n = l->bypass_n;
         l->bypass = LDST_NO_OP;
     } else {
         unsigned r = client == FILL_L1C ? READY_L1C : READY_L1D;
@@ -807,7 +850,7 @@ step_writeback(struct ldst *l, uint64_t now)
         ring_pop(&l->ready[r]);
     }
     struct op *o = &l->op[l->wb];
-    if (o->holds_warp && o->pending == 1) { /* performed: its last datum is here */
+    if (o->holds_warp && o->pending == l->wb_n) { /* performed: its last datum is here */
         o->holds_warp = false;
         l->atomics[o->warp]--;
         l->touched = true;
@@ -902,7 +945,7 @@ step_l1d(struct ldst *l, struct bank *b, uint64_t now)
         cache_soon(l->l1d, ring_front(&b->q)->a.addr);
     }
     if (over)
-        finish_access(l, op, now);
+        finish(l, op, 1, now);
 }
 
 /* -- dispatch -- */
@@ -1013,8 +1056,12 @@ dispatch_bypass(struct ldst *l, const struct coal_access *x, uint64_t now)
     p->sectors = x->sectors;
     p->byte_mask = o->load ? 0 : x->words;
     st->bypass_accesses++;
+    const unsigned n = (unsigned)bit_count(x->sectors);
+    if (!o->store) { /* sectors are answered each by itself, or some together */
+        o->pending = (uint16_t)(o->pending + n - 1);
+        o->away = (uint16_t)(o->away + n);
+    }
     if (o->store) {
-        unsigned n = (unsigned)bit_count(x->sectors);
         l->outstanding[o->warp] += n;
         l->outstanding_all += n;
         o->pending--;
@@ -1080,7 +1127,7 @@ step_dispatch(struct ldst *l, uint64_t now)
         return false;
     l->disp = LDST_NO_OP;
     l->touched = true;
-    finish_access(l, id, now);
+    finish(l, id, 1, now);
     return false;
 }
 

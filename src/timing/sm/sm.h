@@ -87,6 +87,7 @@ struct sm_flight {
     uint16_t next; /* in its wheel slot or the free list */
     uint8_t warp, cls;
     bool returns; /* its token comes out of ldst_done */
+    bool live;    /* each ends once */
 };
 
 struct sm_latch { /* first in, first out */
@@ -476,6 +477,8 @@ flight_new(struct sm *s)
         s->free_flight = s->flight[i].next;
     else
         i = s->fresh_flight++;
+    assert(!s->flight[i].live);
+    s->flight[i].live = true;
     s->in_flight++;
     return i;
 }
@@ -484,6 +487,8 @@ static inline void
 flight_done(struct sm *s, uint16_t i)
 {
     unsigned w = s->flight[i].warp;
+    assert(s->flight[i].live); /* lists of them would have no end, else */
+    s->flight[i].live = false;
     if (--s->warp[w].flight_n == 0)
         bitset_add(s->quiet, w);
     s->flight[i].next = s->free_flight;

@@ -97,6 +97,29 @@ refuses_for_lack_of_lines_mshrs_and_room(void **state)
     arena_free(&a);
 }
 
+/* It would wait for ever. */
+static void
+needs_more_mshrs_than_there_are(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct cache_config two = plain;
+    two.mshrs = 2;
+    two.sector = 32;
+    struct cache *c = make(&a, two);
+    struct cache_eviction ev;
+    assert_int_equal(cache_read(c, 0x080, 1, 0, 0, true, &ev), CACHE_MISS);
+    assert_int_equal(cache_read(c, 0x000, 7, 1, 0, true, &ev), CACHE_NO_MSHR);
+    cache_fill(c, 0x080, 1, 0, wake, NULL, &ev);
+    assert_int_equal(cache_read(c, 0x000, 7, 1, 0, true, &ev), CACHE_MISS);
+    assert_int_equal(cache_read(c, 0x080, 2, 2, 0, true, &ev), CACHE_NO_MSHR);
+    nwoken = 0;
+    cache_fill(c, 0x000, 7, 0, wake, NULL, &ev);
+    assert_int_equal(nwoken, 1);
+    assert_int_equal(cache_pending(c), 0);
+    arena_free(&a);
+}
+
 static void
 lru_and_fifo_choose_different_victims(void **state)
 {
@@ -862,6 +885,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merges_until_the_limit_then_refuses),
         cmocka_unit_test(refuses_for_lack_of_lines_mshrs_and_room),
+        cmocka_unit_test(needs_more_mshrs_than_there_are),
         cmocka_unit_test(lru_and_fifo_choose_different_victims),
         cmocka_unit_test(a_policy_places_new_lines),
         cmocka_unit_test(a_policy_places_written_lines),

@@ -279,6 +279,34 @@ merge_limit(void **state)
     mem_done(&r);
 }
 
+/* One MSHR for four requests: four wait for data, or for their turn to be answered once the
+ * data are there; a request that comes meanwhile goes on when one of them is answered, though
+ * no further data come. */
+static void
+one_mshr(struct machine *m)
+{
+    m->l2.mshrs = 1;
+    m->l2.merge = 4;
+    m->l2.sector = 0;
+}
+
+static void
+requests_go_on_when_others_are_answered(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", one_mshr);
+    for (uint16_t sm = 0; sm < 15; sm++) {
+        struct packet p = mem_packet(&r, PKT_READ, 0, 1);
+        p.sm = sm;
+        assert_int_equal(memory_inject(r.mem, &p), ROOM_YES);
+    }
+    mem_drain(&r);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.l2_reads, 15);
+    assert_int_equal(s.icnt_replies, 15);
+    mem_done(&r);
+}
+
 /* Atomics to one word, from all SMs as fast as they go: one an L2 cycle at the slice. */
 /* From the 1000th to the 3000th reply of atomics on one word, sent by all SMs. */
 static uint64_t
@@ -643,6 +671,7 @@ main(void)
         cmocka_unit_test(atomic_is_dirty),
         cmocka_unit_test(merging),
         cmocka_unit_test(merge_limit),
+        cmocka_unit_test(requests_go_on_when_others_are_answered),
         cmocka_unit_test(atomics_one_a_cycle),
         cmocka_unit_test(atomics_hold_the_slice),
         cmocka_unit_test(back_pressure),

@@ -746,6 +746,80 @@ pending_lines_merge_and_fill_once(void **state)
     rig_free(r);
 }
 
+/* Data come faster than they are written back, which takes a cycle an access, and MSHRs are
+ * free again as they come. 16 * 8 accesses may wait for write-back; with more of them, fills
+ * wait. */
+static void
+fills_wait_for_write_back(void **state)
+{
+    (void)state;
+    const char *const set[][2] = {{"l1d.mshrs", "16"},      {"l1d.merge", "8"},
+                                  {"l1d.sector", "32"},     {"l1d.banks", "16"},
+                                  {"l1d.miss_queue", "64"}, {"l1d.sets", "64"},
+                                  {"l1d.ways", "64"},       {NULL, NULL}};
+    enum { LOADS = 400 };
+    struct rig *r = rig_new(set);
+    r->latency = 1;
+    uint32_t token = 0;
+    for (unsigned group = 0; group < LOADS / 8; group++)
+        for (unsigned i = 0; i < 8; i++) {
+            struct exec_access a =
+                access_at(GLOBAL, "load", 0x10000000 + group * 16 * 128, 128, 4);
+            a.mask = 0xffff;
+            issue(r, &a, i, ++token);
+        }
+    for (unsigned k = 0; k < 20000 && !ldst_idle(r->l); k++)
+        step(r);
+    assert_true(ldst_idle(r->l));
+    assert_int_equal(r->ndone, LOADS);
+    for (uint32_t i = 1; i <= LOADS; i++)
+        assert_true(done_cycle(r, i) != 0);
+    rig_free(r);
+}
+
+/* allocate: fill. Dirty lines of local memory leave as others are filled, and the interconnect
+ * takes nothing until replies are taken: fills must not wait for it. */
+static void
+fills_do_not_wait_for_the_interconnect(void **state)
+{
+    (void)state;
+    const char *const set[][2] = {{"l1d.allocate", "fill"},
+                                  {"l1d.sets", "1"},
+                                  {"l1d.ways", "4"},
+                                  {"l1d.miss_queue", "2"},
+                                  {"l1d.mshrs", "32"},
+                                  {"l1d.write", "local-back"},
+                                  {"l1d.write_allocate", "lazy-fetch"},
+                                  {NULL, NULL}};
+    struct rig *r = rig_new(set);
+    r->latency = 0;
+    r->split = false;
+    uint32_t token = 0;
+    for (unsigned k = 0; k < 4; k++) { /* four dirty lines */
+        struct exec_access a = access_at(LOCAL, "store", 4 * k, 0, 4);
+        issue(r, &a, 0, ++token);
+    }
+    until(r, r->now + 50);
+    for (unsigned k = 0; k < 8; k++) { /* eight misses */
+        struct exec_access a = access_at(GLOBAL, "load", 0x10000000 + 128 * k, 0, 4);
+        issue(r, &a, 0, 100 + k);
+    }
+    until(r, r->now + 50);
+    const unsigned asked = r->nsent;
+    assert_int_equal(asked, 8);
+    r->closed = true;
+    struct exec_access a = access_at(GLOBAL, "atomic", 0x20000000, 128, 4);
+    issue(r, &a, 1, 200); /* fills the port; write-backs fill the queue */
+    for (unsigned k = 0; k < asked; k++)
+        answer(r, &r->sent[k], r->now + 1 + k);
+    until(r, r->now + 200);
+    for (unsigned k = 0; k < 8; k++)
+        assert_true(done_cycle(r, 100 + k) != 0);
+    assert_int_equal(r->nreply, 0);
+    assert_int_equal(r->st.l1d_writebacks, 4);
+    rig_free(r);
+}
+
 static void
 misses_stop_without_mshr_line_or_queue(void **state)
 {
@@ -932,6 +1006,43 @@ atomics_are_requests_by_lane_or_sector(void **state)
         assert_int_equal(done, at + t[i].n + 100 + 2);
         assert_int_equal(ldst_atomics(r->l, 9), 0);
         assert_int_equal(ldst_outstanding(r->l, 9), 0);
+        rig_free(r);
+    }
+}
+
+/* memory.atomic_segment: 128, and a memory that answers a packet's sectors each by itself, in
+ * pairs, or together. The operation is complete with the last of them, and once. */
+static void
+an_atomic_of_several_sectors_completes_once(void **state)
+{
+    (void)state;
+    const char *const set[][2] = {{"memory.atomic_segment", "128"}, {NULL, NULL}};
+    for (unsigned part = 1; part <= 4; part *= 2) {
+        struct rig *r = rig_new(set);
+        r->latency = 0;
+        struct exec_access a = access_at(GLOBAL, "atomic", 0x10000000, 4, 4);
+        issue(r, &a, 3, 1);
+        a = access_at(GLOBAL, "atomic", 0x20000000, 8, 4); /* two segments */
+        issue(r, &a, 3, 2);
+        until(r, r->now + 20);
+        assert_int_equal(r->nsent, 3);
+        uint64_t last[3] = {0};
+        for (unsigned i = 0; i < 3; i++)
+            for (unsigned s = 0; s < 4; s += part) {
+                struct packet x = r->sent[i];
+                assert_int_equal(x.sectors, 15);
+                x.sectors = (uint8_t)(((1u << part) - 1) << s);
+                r->reply[r->nreply] = x;
+                r->at[r->nreply++] = last[i ? 2 : 1] = r->now + 40 + 12 * i + s;
+            }
+        until(r, last[1] + 1);
+        assert_int_equal(r->ndone, 0);
+        assert_int_equal(wait_done(r, 1), last[1] + 2);
+        assert_int_equal(ldst_atomics(r->l, 3), 1);
+        assert_int_equal(wait_done(r, 2), last[2] + 2);
+        until(r, r->now + 200);
+        assert_int_equal(r->ndone, 2);
+        assert_true(ldst_idle(r->l));
         rig_free(r);
     }
 }
@@ -1258,12 +1369,15 @@ main(void)
         cmocka_unit_test(l1_takes_one_access_a_cycle_and_a_bank),
         cmocka_unit_test(l1_port_narrower_than_the_access_takes_several_cycles),
         cmocka_unit_test(pending_lines_merge_and_fill_once),
+        cmocka_unit_test(fills_wait_for_write_back),
+        cmocka_unit_test(fills_do_not_wait_for_the_interconnect),
         cmocka_unit_test(misses_stop_without_mshr_line_or_queue),
         cmocka_unit_test(stores_wait_for_every_acknowledgement),
         cmocka_unit_test(a_global_store_drops_the_line),
         cmocka_unit_test(local_stores_are_kept_and_written_back),
         cmocka_unit_test(cg_loads_go_past_the_l1_by_sector),
         cmocka_unit_test(atomics_are_requests_by_lane_or_sector),
+        cmocka_unit_test(an_atomic_of_several_sectors_completes_once),
         cmocka_unit_test(a_full_port_holds_bypassed_accesses),
         cmocka_unit_test(a_generic_access_to_several_spaces_completes),
         cmocka_unit_test(fetch_misses_once_wakes_all),
