@@ -241,8 +241,9 @@ say_where(const struct run *r, const char *text, const char *more)
     return d;
 }
 
+/* idle: cycles since the last instruction was issued; 0: nothing has an event left. */
 static bool
-stuck(const struct run *r)
+stuck(const struct run *r, uint64_t idle)
 {
     struct strbuf b = {0}, text = {0};
     strbuf_addz(&b, ". Who waits for what:\n");
@@ -250,12 +251,15 @@ stuck(const struct run *r)
     while (b.n && b.s[b.n - 1] == '\n')
         b.s[--b.n] = 0;
     strbuf_printf(
-        &text,
-        "kernel '%s' is stuck at cycle %llu: %llu of %llu blocks have ended and "
-        "nothing can ever move again",
+        &text, "kernel '%s' is stuck at cycle %llu: %llu of %llu blocks have ended and ",
         r->launch.grid->prog->entry->name,
         (unsigned long long)(r->g->now - r->launch.start),
         (unsigned long long)r->launch.done, (unsigned long long)r->launch.blocks);
+    if (idle)
+        strbuf_printf(&text, "no warp has issued an instruction for %llu cycles",
+                      (unsigned long long)idle);
+    else
+        strbuf_addz(&text, "nothing can ever move again");
     say_where(r, text.s, b.s);
     strbuf_free(&text);
     strbuf_free(&b);
@@ -311,6 +315,35 @@ timing_at(const struct timing_gpu *g)
     return g->at;
 }
 
+/* How long a launch may issue nothing: far longer than full queues of the slowest DRAM take to
+ * empty, in cycles of the slowest clock. */
+static uint64_t
+patience(const struct machine *m)
+{
+    enum { TICKS = 10000000 };
+    double slowest = m->clock.core;
+    const double others[] = {m->clock.icnt, m->clock.l2, m->clock.dram};
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        slowest = others[i] < slowest ? others[i] : slowest;
+    return (uint64_t)(TICKS * (m->clock.core / slowest)) + m->gpu.launch_latency +
+           m->cta.sync_cycles + m->residency.dynamic_period;
+}
+
+/* Whether the warps get on, whatever else moves: packets, refreshes, timers. */
+static bool
+gets_on(struct run *r)
+{
+    const struct timing_gpu *g = r->g;
+    uint64_t n = 0;
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        n += g->stats[i].s.warp_instructions + g->stats[i].s.blocks_run;
+    if (n != r->launch.moved) {
+        r->launch.moved = n;
+        r->launch.moved_at = g->now;
+    }
+    return g->now - r->launch.moved_at <= r->launch.patience;
+}
+
 enum { TELL_EVERY = 64 /* quanta, or so, between looks at the time */ };
 
 bool
@@ -318,9 +351,13 @@ run_tell(struct run *r, unsigned quanta)
 {
     struct timing_gpu *g = r->g;
     r->launch.untold += quanta;
-    if (!g->opt.progress || r->launch.untold < TELL_EVERY)
+    if (r->launch.untold < TELL_EVERY)
         return true;
     r->launch.untold = 0;
+    if (!gets_on(r))
+        return stuck(r, g->now - r->launch.moved_at);
+    if (!g->opt.progress)
+        return true;
     double now = clock_seconds(CLOCK_MONOTONIC);
     if (now - r->launch.progress_shown < 0.1)
         return true;
@@ -432,7 +469,7 @@ loop(struct run *r)
         uint64_t next = run_next_cycle(r);
         if (next == NEVER &&
             !(r->launch.plan.period && sm_waits_for_period(r->sm, g->m->sm.count)))
-            return stuck(r);
+            return stuck(r, 0);
         if (r->launch.plan.period && next > r->launch.tick)
             next = r->launch.tick;
         if (!run_go_on(r) || !run_tell(r, 1))
@@ -517,6 +554,8 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
     r.launch.start = g->now;
     r.launch.first_dispatch = g->now + g->m->gpu.launch_latency;
     r.launch.tick = g->now + r.launch.plan.period;
+    r.launch.moved_at = g->now;
+    r.launch.patience = patience(g->m);
     bool traced = g->trace && g->now < g->trace->cut;
     if (g->trace)
         trace_begin(g->trace, grid->prog->entry->name, g->now);

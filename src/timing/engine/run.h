@@ -88,6 +88,9 @@ struct run_launch {
     uint64_t next_channels; /* of the trace; the same */
     double progress_shown;  /* when progress was last told, seconds */
     unsigned untold;        /* quanta since the clock was last read */
+    uint64_t moved;         /* warp instructions issued when that was last looked at ... */
+    uint64_t moved_at;      /* ... and the cycle since which they are so many */
+    uint64_t patience;      /* cycles after which a launch that issues none is stuck */
 };
 
 /* The present quantum. Owner: quantum.c; between quanta, the serial phase. */
@@ -174,8 +177,8 @@ enum outcome run_overlapped(struct run *r);
 
 /* Whether the launch is within its limits; false: it is over. */
 bool run_go_on(struct run *r);
-/* Progress, if it is time to tell it, after so many quanta; false: the launch is over.
- */
+/* After so many quanta, now and then: whether the launch gets on, and its progress; false: it
+ * is over. */
 bool run_tell(struct run *r, unsigned quanta);
 
 #endif

@@ -118,6 +118,13 @@ tell_of_registers(struct sm *s, struct sm_mechanism *x)
     }
 }
 
+/* Blocks of the first launch start in cycle 0, before which nothing is to be accounted for. */
+static uint64_t
+cycle_before(uint64_t now)
+{
+    return now ? now - 1 : 0;
+}
+
 /* What a mechanism has written into its view takes effect; true: something has changed. */
 static bool
 take_back(struct sm *s, struct sm_mechanism *x)
@@ -125,7 +132,7 @@ take_back(struct sm *s, struct sm_mechanism *x)
     if (x->view.got[0] | x->view.got[1])
         tell_of_registers(s, x);
     if (x->view.changed || x->view.again[0] || x->view.again[1])
-        sm_catch_up(s, x->view.now - 1); /* in which they still waited */
+        sm_catch_up(s, cycle_before(x->view.now)); /* in which they still waited */
     for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++) {
         FOR_BITS(i, x->view.again[v])
         {
@@ -263,7 +270,7 @@ sm_period(struct sm *sms, unsigned n, uint64_t now)
 {
     const struct sm_event e = {.first = sms[0].stats};
     for (unsigned i = 0; i < n; i++)
-        sm_catch_up(&sms[i], now - 1);
+        sm_catch_up(&sms[i], cycle_before(now));
     for (unsigned i = 0; i < n; i++) {
         struct sm *s = &sms[i];
         uint64_t wake = sm_tell_them(s, SM_EVENT_period, &e, now) ? now : s->timer;

@@ -322,6 +322,89 @@ readers_read_addresses(void **state)
     }
 }
 
+/* A mechanism that writes all that its view lets it write, whatever it is told of; the first
+ * events come in cycle 0. (registers_got is what `got` leads to.) `jams`: its timer wakes the
+ * SM for ever, and no warp may issue. */
+static bool jams;
+
+static void
+write_all(struct sm_view *v, bool got)
+{
+    v->again[0] = v->again[1] = ~(uint64_t)0 >> 32;
+    v->changed = true;
+    for (unsigned i = 0; i < v->nslots; i++)
+        v->cls[i] = WARP_OWNER, v->asks[i] = 1;
+    if (got)
+        v->got[0] = 3;
+    v->timer = v->now + 7;
+}
+#define EVENT(id_, when, holds)                                                          \
+    static void writes_in_##id_(void *state, struct sm_view *v,                          \
+                                const struct sm_event *e)                                \
+    {                                                                                    \
+        write_all(v, SM_EVENT_##id_ == SM_EVENT_warp_started && v->cta[0]);              \
+    }
+#include "timing/sm_events.def"
+#undef EVENT
+
+static bool
+restless_issue(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    v->timer = v->now + 7;
+    return !jams;
+}
+
+static const struct mechanism restless = {
+    .wait = WAIT_lock,
+    .may_issue = restless_issue,
+#define EVENT(id, when, holds) .id = writes_in_##id,
+#include "timing/sm_events.def"
+#undef EVENT
+};
+
+/* Every cycle is accounted for once (stats_check), and nothing else changes. */
+static void
+views_may_be_written_in_every_event(void **state)
+{
+    for (int no_skip = 0; no_skip < 2; no_skip++) {
+        struct launch_stats a = run(NULL, 0, no_skip),
+                            b = run(&(struct mechanism_use){.mechanism = &restless}, 1,
+                                    no_skip);
+        assert_int_equal(a.gpu.cycles, b.gpu.cycles);
+        assert_int_equal(a.sm.warp_instructions, b.sm.warp_instructions);
+        assert_int_equal(a.sm.issue_slots, b.sm.issue_slots);
+    }
+}
+
+/* Something moves in every few cycles, but no warp issues: told, with who waits for what. */
+static void
+nothing_issued_is_stuck(void **state)
+{
+    struct rig r;
+    struct timing_plan plan;
+    struct launch_stats s;
+    jams = true;
+    rig_load(&r, "gtx480", text, NULL);
+    rig_set(&r, "sm.count", "1");
+    rig_buf(&r, 0, 4096);
+    r.gpu = timing_gpu_new(r.m, &r.opt, &r.diag);
+    r.g.grid = (struct exec_dim){1, 1, 1};
+    r.g.block = (struct exec_dim){64, 1, 1};
+    r.g.warps_per_cta = 2;
+    struct occ_kernel k = {64, 8, 0, 0};
+    assert_true(timing_plan(r.m, r.p->entry, &k, &plan, &r.diag));
+    plan.mechanism[plan.nmechanisms++] = (struct mechanism_use){.mechanism = &restless};
+    assert_false(timing_launch(r.gpu, &r.g, &plan, &s, &r.diag));
+    assert_int_equal(r.g.failure, ALLOT_STUCK);
+    struct strbuf b = {0};
+    diag_print(&r.diag, &b);
+    assert_non_null(strstr(b.s, "no warp has issued an instruction for 100"));
+    assert_non_null(strstr(b.s, "warp 0: line"));
+    strbuf_free(&b);
+    jams = false;
+    rig_free(&r);
+}
+
 int
 main(void)
 {
@@ -330,6 +413,8 @@ main(void)
         cmocka_unit_test(lanes_are_told),
         cmocka_unit_test(timers_wake_the_sm),
         cmocka_unit_test(blocks_wait_for_the_mechanism),
+        cmocka_unit_test(views_may_be_written_in_every_event),
+        cmocka_unit_test(nothing_issued_is_stuck),
         cmocka_unit_test(reads_are_tracked),
         cmocka_unit_test(readers_read_addresses),
     };
