@@ -51,8 +51,11 @@ bool rk_test_machine(const struct rk_kernel *k, unsigned *copied, struct strbuf 
 /* unified-alloc changes no memory, at 40 registers down to 12. */
 bool rk_test_unified(const struct rk_kernel *k, unsigned *few, struct strbuf *why);
 /* Timing mode leaves the memory of functional mode at 1, 2, 3 threads and with sleeping
- * parts stepped, with equal counters, on a machine and with policies that `seed` draws.
- */
+ * parts stepped, with equal counters. RK_REFUSED: the machine has no room for the kernel,
+ * or the run comes to its limit of cycles. */
+enum rk_end rk_timing_agrees(const struct rk_kernel *k, struct rk_way way,
+                             struct strbuf *why);
+/* That, on a machine and with policies that `seed` draws. */
 bool rk_test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why);
 /* What a night draws from: any machine file, allocated or virtual registers, every policy,
  * any pipeline, blocks merged, virtual, persistent or multiplexed. Functional mode leaves
@@ -60,5 +63,11 @@ bool rk_test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why
  * be had for this kernel. */
 bool rk_test_night(const struct rk_kernel *k, uint64_t seed, unsigned *few,
                    struct strbuf *why);
+/* The same on every machine file, and with settings drawn within their bounds (settings.c).
+ * *few is raised if that was refused. */
+bool rk_test_machines(const struct rk_kernel *k, uint64_t seed, unsigned *few,
+                      struct strbuf *why);
+bool rk_test_settings(const struct rk_kernel *k, uint64_t seed, unsigned *few,
+                      struct strbuf *why);
 
 #endif

@@ -105,6 +105,18 @@ test_night(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
     return rk_test_night(k, seed, &few, why);
 }
 
+static bool
+test_machines(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    return rk_test_machines(k, seed, &few, why);
+}
+
+static bool
+test_settings(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    return rk_test_settings(k, seed, &few, why);
+}
+
 /* The kernel, and what a pipeline makes of it. */
 static bool
 test_ptxas(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
@@ -137,6 +149,8 @@ static const struct {
              {"power-literal", test_power_literal, 64},
              {"unified", test_unified, 24},
              {"timing", test_timing, 48},
+             {"machines", test_machines, 80},
+             {"settings", test_settings, 80},
              {"ptxas", test_ptxas, 16},
              {"night", test_night, 80}};
 
