@@ -269,7 +269,7 @@ main(int argc, char **argv)
         }
     fputs(
         "usage: random-kernel print SEED | print --bytes FILE\n"
-        "       random-kernel executor|passes|machine|power|power-literal|unified|timing|ptxas|night "
+        "       random-kernel executor|passes|machine|power|power-literal|unified|timing|machines|settings|ptxas|night "
         "[FIRST [COUNT]]\n",
         stderr);
     return 2;
