@@ -663,12 +663,15 @@ run(const char *text, const char *policy, bool no_skip, unsigned quantum)
     rig_set(&r, "regpower.wake_off", text == busy ? "5" : "2");
     struct ptx_func *f = (struct ptx_func *)(uintptr_t)r.p->entry;
     exec_prog_free(r.p);
-    uint32_t place = 1;
+    uint32_t place = 1, predicate = 1; /* two files */
     for (size_t i = 0; i < f->regs.n; i++) {
-        f->regs.v[i].place = (uint16_t)place;
-        place += ptx_type_bytes(f->regs.v[i].type) > 4 ? 2 : 1;
+        bool is_predicate = f->regs.v[i].type == PTX_PRED;
+        f->regs.v[i].place = (uint16_t)(is_predicate ? predicate++ : place);
+        if (!is_predicate)
+            place += ptx_type_bytes(f->regs.v[i].type) > 4 ? 2 : 1;
     }
     f->registers = place - 1;
+    f->predicates = predicate - 1;
     r.p = exec_decode(r.im, f, &r.diag);
     assert_non_null(r.p);
     r.g.prog = r.p;
