@@ -143,7 +143,9 @@ diag_cancelled(struct diag_sink *s)
 struct diag_sink
 diag_child(const struct diag_sink *s)
 {
-    return (struct diag_sink){.cancelled = s->cancelled, .cancel_user = s->cancel_user};
+    return (struct diag_sink){.max_errors = s->max_errors,
+                              .cancelled = s->cancelled,
+                              .cancel_user = s->cancel_user};
 }
 
 static void
