@@ -1,7 +1,7 @@
 # model_id.cmake: writes OUT, a header with hashes of the sources under SOURCE that results depend
 # on: one of the simulator, and one for each workload. Comments count too: a hash is cheap, a wrong
 # reuse is not. Tested by tests/e2e/model-id.sh.
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/model_sources.cmake)
 list(TRANSFORM MODEL PREPEND ${SOURCE}/)
 list(TRANSFORM WORKLOADS PREPEND ${SOURCE}/)
