@@ -126,8 +126,11 @@ parse_head(struct parser *p, struct ptx_func *f)
         while (k < n && !at_word(p, T_DOT, others[k].text))
             k++;
         if (k == n) { /* printed as it is, up to the next one */
+            struct diag_sink *outer = p->diag;
+            p->diag = p->own_diag;
             parse_error(p, where, "unknown directive '%.*s' of a function",
                         (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
+            p->diag = outer;
             do
                 parse_next(p);
             while (!at(p, T_DOT) && !at(p, '{') && !at(p, '}') && !at(p, ';') &&
@@ -526,11 +529,10 @@ parse_function(struct parser *p, unsigned linkage)
         parse_next(p);
     }
     ok = ok && (!at(p, '(') || parse_params(p, f, false, true));
-    struct diag_sink said = diag_child(p->diag), *outer = p->diag;
+    struct diag_sink said = diag_child(p->diag);
     const struct before before = {f->regs.n, p->m->protos.n};
-    p->diag = &said;
+    p->own_diag = &said;
     ok = ok && parse_head(p, f);
-    p->diag = outer;
     if (!ok || !at(p, '{')) {
         diag_append(p->diag, &said);
         diag_free(&said);

@@ -102,7 +102,7 @@ struct parser {
     const char *last_end;
     struct ptx_module *m;
     struct diag_sink *diag; /* of what is being read: the file's, or its function's own */
-    struct diag_sink *file_diag;
+    struct diag_sink *file_diag, *own_diag;
     struct arena mem;
     size_t errors; /* found in this file */
     size_t faults; /* those in bodies that are kept as text */

@@ -228,6 +228,11 @@ address(struct parser *p, struct ptx_operand *o)
         parse_next(p);
         if (!parse_operand_list(p, &rest, ']', "']'"))
             return false;
+        if (!rest.n) {
+            parse_error(p, where, "nothing stands behind the comma");
+            *o = ptx_blank(PTX_OPD_NONE);
+            return true;
+        }
         *o = ptx_blank(PTX_OPD_VEC);
         o->neg = true;
         o->n = (uint16_t)(rest.n + 1);

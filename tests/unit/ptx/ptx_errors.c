@@ -121,6 +121,7 @@ static const struct bad {
     {"mov.u32 %r1, %r2", 17, 1, "missing ';'", "every statement ends with a semicolon"},
     {"mov.u32 %r1, ;", 14, 1, "expected a constant, found ';'", NULL},
     {"st.global.u32 [%rd1+%r2], %r1;", 21, 3, "expected a constant, found '%r2'", NULL},
+    {"st.global.u32 [%rd1, ], %r1;", 16, 4, "nothing stands behind the comma", NULL},
     {"st.global.u32 [%rd1, %r1;", 25, 1, "expected ']', found ';'", NULL},
     {"\x01\x02 mov.u32 %r1, %r2;", 1, 2, "these characters do not belong in PTX", NULL},
     {"5;", 1, 1, "expected a statement, found '5'", NULL},
@@ -281,6 +282,7 @@ errors_of_the_file(void **state)
              {".entry k() { frob; { ret; }\n.entry l() { ret; }\n", 2},
              {".frobnicate 3;\n.entry k() { frob; }\n", 2},
              {".entry k(.param .q32 a) { frob; }\n", 1},
+             {".entry k()\n.maxntid 32 \x01\n{ ret; }\n", 1},
              {".entry k() { frob; } .entry k() { ret; }\n", 2}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct strbuf b = {0};
