@@ -179,7 +179,7 @@ struct mending {
     bool added;
 };
 
-/* Writes in front of a .loc what it refers to, unless that is the last of its position. */
+/* Writes before a .loc what it refers to, unless that is the last of its position. */
 static void
 add_parents(struct mending *m, const struct ptx_inst *loc, int depth)
 {

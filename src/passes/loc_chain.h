@@ -14,7 +14,7 @@ struct loc_chain; /* of one function: which directive each inlined one was behin
 struct loc_chain *loc_chain_new(const struct ptx_func *f);
 void loc_chain_free(struct loc_chain *c);
 
-/* Puts what an inlined .loc refers to in front of it wherever a pass parted them. c may be
+/* Puts what an inlined .loc refers to before it wherever a pass separated them. c may be
  * NULL. Whether anything was added. */
 bool loc_chain_mend(const struct loc_chain *c, struct ptx_func *f);
 

@@ -100,7 +100,7 @@ struct known {
     bool whole;              /* none of them referred to a line that is not there */
 };
 
-/* Whether each debug line of inlined code stands behind the one that it refers to, where
+/* Whether each debug line of inlined code follows the one that it refers to, where
  * that was so before. */
 static bool
 verify_lines(const struct ptx_module *m, const struct known *known, const char *pass,

@@ -229,7 +229,7 @@ address(struct parser *p, struct ptx_operand *o)
         if (!parse_operand_list(p, &rest, ']', "']'"))
             return false;
         if (!rest.n) {
-            parse_error(p, where, "nothing stands behind the comma");
+            parse_error(p, where, "coordinates are missing after the comma");
             *o = ptx_blank(PTX_OPD_NONE);
             return true;
         }

@@ -51,7 +51,7 @@ struct chart {
     bool below_zero;                 /* values may be negative: the axis goes there */
     bool steps; /* SCATTER: a line's value holds from the x before it to its own */
     bool log_x, log_y;
-    bool mean; /* the last group is a mean: it stands apart */
+    bool mean; /* the last group is a mean: with a gap before it */
     const struct chart_look *look; /* NULL: the default */
 };
 

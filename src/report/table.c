@@ -99,7 +99,7 @@ wrap_width(const struct table *t, size_t *width)
         *own = *own > LEAST + over ? *own - over : LEAST;
 }
 
-/* Characters of the first line of a text in so many columns, and where the next begins. */
+/* Characters of the first line of a text in `width` columns, and where the next begins. */
 static size_t
 wrap_line(const char *s, size_t width, const char **next)
 {

@@ -15,7 +15,7 @@ void table_cell(struct table *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* A thin rule before the next row. */
 void table_rule(struct table *t);
-/* The table is to be at most so many characters wide: the cells of `column` continue on lines of
+/* The table is to be at most `width` characters wide: the cells of `column` continue on lines of
  * their own, of at least 20 characters, broken at blanks, else behind
  * punctuation. */
 void table_wrap(struct table *t, size_t column, size_t width);

@@ -121,7 +121,7 @@ static const struct bad {
     {"mov.u32 %r1, %r2", 17, 1, "missing ';'", "every statement ends with a semicolon"},
     {"mov.u32 %r1, ;", 14, 1, "expected a constant, found ';'", NULL},
     {"st.global.u32 [%rd1+%r2], %r1;", 21, 3, "expected a constant, found '%r2'", NULL},
-    {"st.global.u32 [%rd1, ], %r1;", 16, 4, "nothing stands behind the comma", NULL},
+    {"st.global.u32 [%rd1, ], %r1;", 16, 4, "coordinates are missing after the comma", NULL},
     {"st.global.u32 [%rd1, %r1;", 25, 1, "expected ']', found ';'", NULL},
     {"\x01\x02 mov.u32 %r1, %r2;", 1, 2, "these characters do not belong in PTX", NULL},
     {"5;", 1, 1, "expected a statement, found '5'", NULL},
