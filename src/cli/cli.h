@@ -75,14 +75,12 @@ bool cli_chart_named(const struct cli_cmd *cmd, const char *chart, const char *s
                      struct chart_look *look);
 /* The row of option --chart-style. */
 #define CLI_CHART_STYLE(text)                                                            \
-    {"chart-style",                                                                      \
-     0,                                                                                  \
-     "WORDS",                                                                            \
-     "values (on bars), grey, hatch, linear, log (x axis), size=800x480, "               \
-     "font=NAME[:POINTS], joined by commas",                                             \
-     text,                                                                               \
-     NULL,                                                                               \
-     NULL}
+    {                                                                                    \
+        "chart-style", 0, "WORDS",                                                       \
+            "values (on bars), grey, hatch, linear, log (x axis), size=800x480, "        \
+            "font=NAME[:POINTS], joined by commas",                                      \
+            text, NULL, NULL                                                             \
+    }
 
 /* Prints "allot NAME: message" and a pointer to --help; returns EXIT_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)

@@ -22,7 +22,8 @@ int
 cmd_occupancy(int argc, char **argv)
 {
     const char *machine = "gtx480", *threads = NULL, *regs = "0", *smem = "0",
-               *share = NULL, *threshold = "0.1", *chart = NULL, *style = NULL, *over = "threads";
+               *share = NULL, *threshold = "0.1", *chart = NULL, *style = NULL,
+               *over = "threads";
     struct chart_look look = {0};
     struct cli_list set = {0};
     bool json = false;

@@ -302,11 +302,20 @@ open_nvjitlink(const char *path, int flags)
 static const struct closed {
     const char *stem, *name;
 } closed[] = {
-    {"libcublas", "cuBLAS"},     {"libnvblas", "cuBLAS"},      {"libcufft", "cuFFT"},
-    {"libcurand", "cuRAND"},     {"libcusparseLt", "cuSPARSELt"},
-    {"libcusparse", "cuSPARSE"}, {"libcusolver", "cuSOLVER"},  {"libcudnn", "cuDNN"},
-    {"libnccl", "NCCL"},         {"libcutensor", "cuTENSOR"},  {"libnpp", "NPP"},
-    {"libnvjpeg", "nvJPEG"},     {"libnvinfer", "TensorRT"},   {"libcudss", "cuDSS"},
+    {"libcublas", "cuBLAS"},
+    {"libnvblas", "cuBLAS"},
+    {"libcufft", "cuFFT"},
+    {"libcurand", "cuRAND"},
+    {"libcusparseLt", "cuSPARSELt"},
+    {"libcusparse", "cuSPARSE"},
+    {"libcusolver", "cuSOLVER"},
+    {"libcudnn", "cuDNN"},
+    {"libnccl", "NCCL"},
+    {"libcutensor", "cuTENSOR"},
+    {"libnpp", "NPP"},
+    {"libnvjpeg", "nvJPEG"},
+    {"libnvinfer", "TensorRT"},
+    {"libcudss", "cuDSS"},
     {"libnvshmem", "NVSHMEM"},
 };
 enum { CLOSED = sizeof closed / sizeof *closed };
@@ -333,10 +342,11 @@ tell_closed(const struct closed *c, const char *path)
             told[i] = true;
         }
     if (!before)
-        fprintf(stderr,
-                "allot: %s (%s) has machine code without PTX and cannot be simulated: its "
-                "calls fail; use kernels with PTX in its place\n",
-                c->name, path);
+        fprintf(
+            stderr,
+            "allot: %s (%s) has machine code without PTX and cannot be simulated: its "
+            "calls fail; use kernels with PTX in its place\n",
+            c->name, path);
 }
 
 /* -- what is loaded -- */

@@ -22,9 +22,10 @@ enum { AN_POWER = 8 };
 /* What the code holds that a later pass may make untrue; seen by its instructions, whoever
  * wrote them. */
 enum {
-    PASS_RELEASES = 1, /* relssp: no thread touches the shared part of its block's scratchpad
+    PASS_RELEASES =
+        1,          /* relssp: no thread touches the shared part of its block's scratchpad
                         * behind it */
-    PASS_TAKES = 2,    /* scratchalloc: all accesses to a part of the scratchpad lie between
+    PASS_TAKES = 2, /* scratchalloc: all accesses to a part of the scratchpad lie between
                         * it and scratchfree */
 };
 
@@ -67,8 +68,8 @@ struct pass {
      * of `needs`. Sets *changed if it changed anything. */
     bool (*run_func)(struct ptx_func *f, const struct pass_facts *facts,
                      const struct pass_args *a, bool *changed, struct diag_sink *diag);
-    unsigned needs; /* AN_...: made before run_func (run: nothing) */
-    unsigned keeps; /* AN_...: still true of the function after the pass changed it */
+    unsigned needs;     /* AN_...: made before run_func (run: nothing) */
+    unsigned keeps;     /* AN_...: still true of the function after the pass changed it */
     unsigned not_after; /* PASS_RELEASES, PASS_TAKES: it would break these: refused */
     bool shapes;    /* looks at the launch's shape: code is made for each shape anew */
     bool allocates; /* leaves physical registers */

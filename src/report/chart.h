@@ -26,12 +26,14 @@ struct chart_style {
 /* How charts in files look, beyond what they show; all zeros: the default. */
 enum chart_axis { CHART_AXIS_FITS, CHART_AXIS_LINEAR, CHART_AXIS_LOG };
 struct chart_look {
-    bool values;            /* BARS: they are written on the bars */
-    bool grey, hatch;       /* for print: greys for colours, patterns on bars */
-    unsigned width, height; /* pixels (of a PDF: a hundredth of an inch); 0: by what it shows */
-    char font[40];          /* "": the format's own */
-    unsigned points;        /* size of the font; 0: the format's own */
-    enum chart_axis x;      /* of LINES; FITS: logarithmic where the values' steps are factors */
+    bool values;      /* BARS: they are written on the bars */
+    bool grey, hatch; /* for print: greys for colours, patterns on bars */
+    unsigned width,
+        height;      /* pixels (of a PDF: a hundredth of an inch); 0: by what it shows */
+    char font[40];   /* "": the format's own */
+    unsigned points; /* size of the font; 0: the format's own */
+    enum chart_axis
+        x; /* of LINES; FITS: logarithmic where the values' steps are factors */
 };
 /* Words joined by commas: values, grey, hatch, linear, log, size=800x480, font=NAME[:POINTS].
  * False and a diagnostic: one is none of these. */
@@ -51,7 +53,7 @@ struct chart {
     bool below_zero;                 /* values may be negative: the axis goes there */
     bool steps; /* SCATTER: a line's value holds from the x before it to its own */
     bool log_x, log_y;
-    bool mean; /* the last group is a mean: with a gap before it */
+    bool mean;                     /* the last group is a mean: with a gap before it */
     const struct chart_look *look; /* NULL: the default */
 };
 

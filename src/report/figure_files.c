@@ -35,8 +35,8 @@ write_to(const char *path, const struct strbuf *b, struct diag_sink *diag)
 
 bool
 figure_files_write(const struct figure *f, const char *folder, const char *name,
-                   const char *format, const struct chart_look *look, struct strbuf *wrote,
-                   struct diag_sink *diag)
+                   const char *format, const struct chart_look *look,
+                   struct strbuf *wrote, struct diag_sink *diag)
 {
     struct strbuf csv = {0};
     figure_csv(f, &csv);
@@ -94,8 +94,8 @@ write_files(const struct figure *f, const char *name, const char *path,
 {
     struct strbuf csv = {0}, some = {0};
     char *kept = NULL;
-    bool ok = !to->folder || figure_files_write(f, to->folder, name, to->format,
-                                                &to->look, &some, diag);
+    bool ok = !to->folder ||
+              figure_files_write(f, to->folder, name, to->format, &to->look, &some, diag);
     if (some.n)
         strbuf_printf(wrote, "wrote %s\n", some.s);
     bool keeps = to->keep && figure_files_keep(f, name, path, &kept, diag);

@@ -14,8 +14,7 @@ char *figure_files_path(const char *folder, const char *name, const char *metric
  * chart.h). `wrote` gets the names, with commas between. False and a diagnostic. */
 bool figure_files_write(const struct figure *f, const char *folder, const char *name,
                         const char *format, const struct chart_look *look,
-                        struct strbuf *wrote,
-                        struct diag_sink *diag);
+                        struct strbuf *wrote, struct diag_sink *diag);
 
 /* What is made of a figure beside its text. */
 struct figure_files {

@@ -564,8 +564,7 @@ chart_of_sweep(const struct figure *f, size_t m, const struct chart_columns *s,
 
 bool
 figure_chart(const struct figure *f, size_t m, const char *path,
-             const struct chart_look *look,
-             struct diag_sink *diag)
+             const struct chart_look *look, struct diag_sink *diag)
 {
     const struct experiment *e = f->e;
     struct chart_columns s;

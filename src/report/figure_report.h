@@ -22,8 +22,8 @@ void figure_csv(const struct figure *f, struct strbuf *out);
 bool figure_swept(const struct figure *f, size_t metric);
 /* One metric, ours beside the paper's: bars and their geometric mean, or lines where the
  * series or the rows sweep a number. look: chart.h. */
-bool figure_chart(const struct figure *f, size_t metric, const char *path, const struct chart_look *look,
-                  struct diag_sink *diag);
+bool figure_chart(const struct figure *f, size_t metric, const char *path,
+                  const struct chart_look *look, struct diag_sink *diag);
 /* Whether the series has anything to show for this metric (a baseline compared with
  * itself has not). */
 bool figure_shows(const struct figure *f, size_t series, size_t metric);

@@ -14,7 +14,7 @@ struct working_show {
     const char *kernel; /* this one alone; NULL: all */
     const char *chart;  /* file of the contention ratio; NULL: none */
     struct chart_look look;
-    const char *out;    /* file of the schedule; NULL: f, unless `json` holds it */
+    const char *out; /* file of the schedule; NULL: f, unless `json` holds it */
     bool schedule, json, csv;
 };
 /* launches: by rt_working_json, of one launch a kernel. False and a diagnostic: there is none,

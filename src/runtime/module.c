@@ -240,7 +240,7 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     struct pass_watch told = {passed, &w};
     ok = ok && pass_legal(m->ptx, NULL, diag) &&
          pass_run_watched(m->ptx, passes, keys, &any, report ? &words : NULL,
-                                watch ? &told : NULL, diag);
+                          watch ? &told : NULL, diag);
     if (report)
         *report = words.n ? strbuf_take(&words) : NULL;
     strbuf_free(&words);

@@ -23,7 +23,8 @@
 #pragma GCC diagnostic ignored "-Wunused-function" /* quick forms leave some out */
 #define LANE_LOOP                                                                        \
     _Pragma("clang loop vectorize(assume_safety)") for (unsigned i = 0; i < LANES; i++)
-#elif __GNUC__ < 12 /* takes no _Pragma in a macro's argument; it checks for overlap at run time */
+#elif __GNUC__ <                                                                         \
+    12 /* takes no _Pragma in a macro's argument; it checks for overlap at run time */
 #define LANE_LOOP for (unsigned i = 0; i < LANES; i++)
 #else
 #define LANE_LOOP _Pragma("GCC ivdep") for (unsigned i = 0; i < LANES; i++)

@@ -88,9 +88,9 @@ struct run_launch {
     uint64_t next_channels; /* of the trace; the same */
     double progress_shown;  /* when progress was last told, seconds */
     unsigned untold;        /* quanta since the clock was last read */
-    uint64_t moved;         /* warp instructions issued when that was last looked at ... */
-    uint64_t moved_at;      /* ... and the cycle since which they are so many */
-    uint64_t patience;      /* cycles after which a launch that issues none is stuck */
+    uint64_t moved;    /* warp instructions issued when that was last looked at ... */
+    uint64_t moved_at; /* ... and the cycle since which they are so many */
+    uint64_t patience; /* cycles after which a launch that issues none is stuck */
 };
 
 /* The present quantum. Owner: quantum.c; between quanta, the serial phase. */
