@@ -371,7 +371,50 @@ cores(const struct machine *m)
     return 32 * (units < issues ? units : issues);
 }
 
-enum { MOST_LEVELS = 64 };
+/* MOST_TRIED: instructions times allocations of one search, but FEWEST allocations at least. A
+ * kernel of 1,000 instructions may be allocated 16 times. */
+enum { MOST_LEVELS = 64, MOST_TRIED = 16000, FEWEST = 4 };
+
+/* How many limits of n may be tried for the kernel. */
+static uint32_t
+most_tried(const struct unified *u, const struct ptx_func *kernel, uint32_t n)
+{
+    struct usage use;
+    size_t instructions = 1;
+    usage_of(kernel, &use);
+    for (size_t i = 0; i < use.funcs.n; i++) {
+        const struct func *x = func_of(u, use.funcs.v[i]);
+        instructions += (x->before ? x->before : x->f)->body.n;
+    }
+    usage_free(&use);
+    const uint32_t most =
+        instructions < MOST_TRIED ? (uint32_t)(MOST_TRIED / instructions) : 0;
+    return most < FEWEST ? (n < FEWEST ? n : FEWEST) : most < n ? most : n;
+}
+
+/* The limits of levels 1 to n: levels of one limit have the same code. Where there are more
+ * limits than may be tried, a level takes that of a later one, with which an SM holds its
+ * blocks too: those left lie evenly, and the last is one of them. */
+static void
+thin_levels(const struct unified *u, const struct ptx_func *kernel,
+            struct us_level *level, uint32_t n)
+{
+    uint32_t limits = 0;
+    for (uint32_t i = 1; i < n; i++)
+        limits += i == 1 || level[i].limit != level[i - 1].limit;
+    const uint32_t most = most_tried(u, kernel, limits);
+    uint32_t limit = 0, place = limits;
+    for (uint32_t i = n; most < limits && i-- > 1;) {
+        const bool other = i + 1 == n || level[i].limit != limit;
+        limit = level[i].limit;
+        place -= other;
+        /* place * most / limits rises by one at the limits that stay */
+        const bool stays =
+            (place + 1) * most / limits > place * most / limits || place + 1 == limits;
+        if (!stays)
+            level[i].limit = level[i + 1].limit;
+    }
+}
 
 /* The kernel at every level, from the registers that it wants on. Returns how many there
  * are; 0: an SM does not hold one block, or the kernel cannot be allocated. */
@@ -388,14 +431,18 @@ find_levels(const struct unified *u, struct ptx_func *kernel,
     own.registers = out.registers;
     uint32_t least = blocks(u, &own);
     for (; least && n < MOST_LEVELS; n++) {
-        struct us_level *l = &level[n];
         /* The original number keeps the original code, which another limit would order anew. */
-        *l = (struct us_level){.blocks = least + n,
-                               .limit = n ? registers_for(u, &own, least + n)
-                                          : (uint32_t)u->max_registers};
-        if (!l->limit)
+        level[n] = (struct us_level){.blocks = least + n,
+                                     .limit = n ? registers_for(u, &own, least + n)
+                                                : (uint32_t)u->max_registers};
+        if (!level[n].limit)
             break;
-        l->fits = n ? attempt(u, kernel, l->limit, &out) : true;
+    }
+    thin_levels(u, kernel, level, n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct us_level *l = &level[i];
+        const bool same = i > 1 && l->limit == l[-1].limit;
+        l->fits = same ? l[-1].fits : !i || attempt(u, kernel, l->limit, &out);
         if (!l->fits)
             continue;
         l->registers = out.registers;
