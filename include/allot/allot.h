@@ -168,6 +168,10 @@ char *allot_kernel_refused(struct allot_module *m, const char *kernel);
  * alone, and they cannot run; the rest of the module can. A warning for each, with its first
  * error; returns how many there are. */
 size_t allot_module_unread(const struct allot_module *m, struct allot_diag *d);
+/* Functions with an instruction that the module's .target or .version does not have: they run
+ * here, and ptxas refuses them. A warning for each, with its first such instruction; returns how
+ * many there are. */
+size_t allot_module_beyond_target(const struct allot_module *m, struct allot_diag *d);
 /* Control-flow graphs of the functions as DOT text of Graphviz, malloc'd: basic blocks with
  * their instructions, edges back of loops dashed. kernel: of that function alone, NULL: of
  * all. NULL and a diagnostic where there is none of that name. */

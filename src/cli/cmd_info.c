@@ -114,6 +114,7 @@ cmd_info(int argc, char **argv)
         ok = false;
     }
     if (ok) {
+        allot_module_beyond_target(mod, d);
         const struct info_report in = {
             m, mod, dims[0] * dims[1] * dims[2], (uint32_t)dynamic, steps, loads};
         ok = tell(&in, pos.v[0], one, ptxas, json, d);

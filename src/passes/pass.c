@@ -10,6 +10,7 @@
 #include "exec/exec.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
+#include "ptx/target.h"
 
 #include <assert.h>
 #include <string.h>
@@ -117,45 +118,79 @@ verify_lines(const struct ptx_module *m, const struct known *known, const char *
     return true;
 }
 
-/* The first instruction that does not exist; NULL: all do. *func, *why: where and why. */
+/* What is held against each instruction: that it exists at all (exec_illegal), that the
+ * module's .target and .version have it (ptx_target_has). */
+enum { FORM = 1, TARGET = 2 };
+
+/* The first instruction that does not exist; NULL: all do. *func: where. *why (malloc'd; may
+ * be NULL): why not. */
 static const struct ptx_inst *
-find_illegal(const struct ptx_module *m, const struct ptx_func **func, const char **why)
+find_illegal(const struct ptx_module *m, unsigned checks, const struct ptx_func **func,
+             char **why)
 {
     struct exec_legal x = {0};
     for (size_t i = 0; i < m->funcs.n; i++) {
         *func = m->funcs.v[i];
-        for (size_t k = 0; k < (*func)->body.n; k++)
-            if ((*why = exec_illegal(&(*func)->body.v[k], &x)))
-                return &(*func)->body.v[k];
+        for (size_t k = 0; k < (*func)->body.n; k++) {
+            const struct ptx_inst *in = &(*func)->body.v[k];
+            const char *no = checks & FORM ? exec_illegal(in, &x) : NULL;
+            if (no && why)
+                *why = xstrdup(no);
+            if (no || (checks & TARGET && !ptx_target_has(m, *func, in, why)))
+                return in;
+        }
     }
     return NULL;
 }
 
-bool
-pass_legal(const struct ptx_module *m, const char *pass, struct diag_sink *diag)
+/* The checks that the module passes. */
+static unsigned
+legal_checks(const struct ptx_module *m)
 {
     const struct ptx_func *f;
-    const char *why;
-    const struct ptx_inst *in = find_illegal(m, &f, &why);
+    return (find_illegal(m, FORM, &f, NULL) ? 0u : FORM) |
+           (find_illegal(m, TARGET, &f, NULL) ? 0u : TARGET);
+}
+
+/* pass: what it is after; NULL: the module was read. */
+static bool
+check_legal(const struct ptx_module *m, unsigned checks, const char *pass,
+            struct diag_sink *diag)
+{
+    const struct ptx_func *f;
+    char *why = NULL;
+    const struct ptx_inst *in = find_illegal(m, checks, &f, &why);
     if (!in)
         return true;
     struct strbuf text = {0};
     ptx_print_inst(f, in, &text);
     struct diag_loc loc = {m->file, m->text, in->line, in->col, 0};
     const char *s = text.s + strspn(text.s, "\t ");
-    diag_add(diag, DIAG_ERROR, in->line ? &loc : NULL, "%s%s'%.*s' does not exist: %s",
-             pass ? pass : "", pass ? " made what is no PTX: " : "",
-             (int)strcspn(s, ";\n"), s, why);
+    struct exec_legal x = {0};
+    bool exists = !(checks & FORM) || !exec_illegal(in, &x);
+    struct diag *d =
+        diag_add(diag, DIAG_ERROR, in->line ? &loc : NULL, "%s%s'%.*s' %s%s",
+                 pass ? pass : "", pass ? " made what is no PTX: " : "",
+                 (int)strcspn(s, ";\n"), s, exists ? "" : "does not exist: ", why);
+    if (exists && !pass)
+        diag_hint(diag, d, "raise .target or .version: ptxas would not read the output");
     strbuf_free(&text);
+    free(why);
     return false;
 }
 
-/* The IR must survive printing and parsing; legal: its instructions existed before. pass: what it is after, NULL: all of them. */
+bool
+pass_legal(const struct ptx_module *m, const char *pass, struct diag_sink *diag)
+{
+    return check_legal(m, FORM | TARGET, pass, diag);
+}
+
+/* The IR must survive printing and parsing; legal: the checks that it passed before. pass: what it is after, NULL: all of them. */
 static bool
-verify(const struct ptx_module *m, const char *pass, bool legal, struct diag_sink *diag)
+verify(const struct ptx_module *m, const char *pass, unsigned legal, struct diag_sink *diag)
 {
     struct strbuf text = {0};
-    if (legal && !pass_legal(m, pass ? pass : "the pipeline", diag))
+    if (!check_legal(m, legal, pass ? pass : "the pipeline", diag))
         return false;
     ptx_print(m, &text);
     struct diag_sink own = diag_child(diag);
@@ -589,7 +624,7 @@ order_accepts(const struct ptx_module *m, const struct pass *p, struct diag_sink
 static bool
 run_step(struct ptx_module *m, const struct pass_args *a, struct known *known,
          struct allocation *allocation, unsigned index, const struct pass_watch *watch,
-         bool legal, bool *changed, struct diag_sink *diag)
+         unsigned legal, bool *changed, struct diag_sink *diag)
 {
     bool any = false;
     const struct pass_launch before = *a->launch;
@@ -623,9 +658,7 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
     size_t nfuncs = m->funcs.n; /* no pass adds functions */
     struct known *known = xcalloc(nfuncs + 1, sizeof *known);
     struct allocation allocation = {.done = xcalloc(nfuncs + 1, sizeof(bool))};
-    const struct ptx_func *f;
-    const char *why;
-    const bool legal = !find_illegal(m, &f, &why);
+    const unsigned legal = legal_checks(m);
     note_allocation(&allocation, m, defaults, NULL);
     for (size_t i = 0; i < nfuncs; i++)
         known[i] = (struct known){.chain = loc_chain_new(m->funcs.v[i]),

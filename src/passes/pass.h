@@ -120,7 +120,8 @@ bool pass_run_for(struct ptx_module *m, const char *pipeline,
 bool pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
               struct strbuf *report, struct diag_sink *diag);
 
-/* Whether each instruction exists (exec_illegal). False and a diagnostic, which says that
+/* Whether each instruction exists (exec_illegal) and the module's .target and .version have it
+ * (ptx/target.h). False and a diagnostic, which says that
  * `pass` made it (NULL: that it was read). */
 bool pass_legal(const struct ptx_module *m, const char *pass, struct diag_sink *diag);
 

@@ -2,6 +2,7 @@
 #include "analysis/cfg_dot.h"
 #include "base/near.h"
 #include "ptx/fault.h"
+#include "ptx/target.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -80,6 +81,17 @@ allot_module_unread(const struct allot_module *m, struct allot_diag *d)
             diag_hint(&d->sink, w, "%s", x->hint);
         strbuf_free(&more);
     }
+    return n;
+}
+
+size_t
+allot_module_beyond_target(const struct allot_module *m, struct allot_diag *d)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    size_t n = 0;
+    for (size_t i = 0; i < m->ptx->funcs.n; i++)
+        n += ptx_target_warn(m->ptx->funcs.v[i], diag);
+    diag_free(&own);
     return n;
 }
 

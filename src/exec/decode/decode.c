@@ -13,6 +13,7 @@
 #include "analysis/live.h"
 #include "analysis/register_check.h"
 #include "ptx/expansion.h"
+#include "ptx/target.h"
 
 #include <string.h>
 
@@ -487,6 +488,16 @@ decode_cluster(const struct ptx_func *f, struct diag_sink *diag)
     return false;
 }
 
+/* A form of a later target or version than the file's runs here all the same: files for
+ * simulators name old targets. It is warned of, once a kernel. */
+static void
+warn_target(const struct decoder *d)
+{
+    for (size_t i = 0; i < d->pp->funcs.n; i++)
+        if (ptx_target_warn(d->pp->funcs.v[i]->f, d->diag))
+            return;
+}
+
 struct exec_prog *
 exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *diag)
 {
@@ -544,6 +555,7 @@ exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *d
         exec_prog_free(p);
         return NULL;
     }
+    warn_target(&d);
     quick_decode(p, NULL);
     p->code_address = dev_code_space(im->mem, (uint64_t)p->ninst * EXEC_INST_BYTES);
     return p;

@@ -1,0 +1,132 @@
+/* pass_illegal.c: a pass that makes what does not exist is refused by its name. The pass is this
+ * file's own, in the place of mul24. */
+#include "unit/kit/ptx_kit.h"
+
+#include "passes/pass.h"
+#include "ptx/parse.h"
+
+#include <string.h>
+
+static unsigned made_group; /* the group of the suffix that it writes */
+static unsigned made_mod;
+
+/* Writes the suffix at every max and min. */
+static bool
+run_func(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
+         bool *changed, struct diag_sink *diag)
+{
+    (void)facts;
+    (void)a;
+    (void)diag;
+    for (size_t i = 0; i < f->body.n; i++) {
+        const char *mnemonic = ptx_ops[f->body.v[i].op].mnemonic;
+        if (!strcmp(mnemonic, "max") || !strcmp(mnemonic, "min")) {
+            ptx_set_mod(f->module, &f->body.v[i], made_group, made_mod);
+            *changed = true;
+        }
+    }
+    return true;
+}
+
+const struct pass pass_mul24 = {
+    .name = "mul24", .meaning = "makes suffixes for this test", .run_func = run_func};
+
+static bool
+after(void *user, const struct pass_step *s, struct diag_sink *diag)
+{
+    (void)user;
+    (void)s;
+    (void)diag;
+    return true;
+}
+
+/* What the pipeline says of a module of one instruction; "": nothing. In `said`. */
+static const char *
+said(const char *target, const char *inst, const char *pipeline, bool watched)
+{
+    static char text[512];
+    static const struct pass_watch watch = {after, NULL};
+    struct diag_sink diag = {0};
+    struct pass_launch any = {0};
+    struct strbuf t = {0};
+    strbuf_printf(&t,
+                  ".version 8.0\n.target %s\n.address_size 64\n.visible .entry k()\n{\n"
+                  ".reg .b16 %%h<4>; .reg .f32 %%f<4>;\n%s\nret;\n}\n",
+                  target, inst);
+    struct ptx_module *m = ptx_parse("t", t.s, t.n, &diag);
+    assert_non_null(m);
+    bool ok =
+        pass_run_watched(m, pipeline, NULL, &any, NULL, watched ? &watch : NULL, &diag);
+    assert_int_equal(ok, diag.errors == 0);
+    snprintf(text, sizeof text, "%s", diag.n ? diag.list[0]->message : "");
+    ptx_module_free(m);
+    strbuf_free(&t);
+    diag_free(&diag);
+    return text;
+}
+
+#define MAX_F32 "max.f32 %f1, %f2, %f3;"
+
+static void
+a_form_of_a_later_target_is_refused_by_the_pass(void **state)
+{
+    (void)state;
+    made_group = PTX_MG_NAN_;
+    made_mod = PTX_NAN__NAN;
+    assert_string_equal(said("sm_75", MAX_F32, "jumps,mul24,block-order", true),
+                        "mul24 made what is no PTX: 'max.NaN.f32 %f1, %f2, %f3' needs "
+                        ".target sm_80 or later, the file has sm_75");
+    assert_string_equal(said("sm_80", MAX_F32, "jumps,mul24,block-order", true), "");
+}
+
+/* Not watched, the module is looked at once, behind the last pass. */
+static void
+unwatched_the_pipeline_is_refused(void **state)
+{
+    (void)state;
+    made_group = PTX_MG_NAN_;
+    made_mod = PTX_NAN__NAN;
+    assert_string_equal(said("sm_75", MAX_F32, "jumps,mul24,block-order", false),
+                        "the pipeline made what is no PTX: 'max.NaN.f32 %f1, %f2, %f3' "
+                        "needs .target sm_80 or later, the file has sm_75");
+}
+
+static void
+a_form_that_never_was_is_refused_by_the_pass(void **state)
+{
+    (void)state;
+    made_group = PTX_MG_FTZ;
+    made_mod = PTX_FTZ_FTZ;
+    assert_string_equal(
+        said("sm_80", "min.bf16 %h1, %h2, %h3;", "mul24", true),
+        "mul24 made what is no PTX: 'min.ftz.bf16 %h1, %h2, %h3' does not "
+        "exist: these types and modifiers do not go together");
+}
+
+/* What was read like that is no pass's doing; the other check still holds. */
+static void
+what_was_there_before_is_not_the_pass_s(void **state)
+{
+    (void)state;
+    made_group = PTX_MG_NAN_;
+    made_mod = PTX_NAN__NAN;
+    assert_string_equal(said("sm_75", "max.NaN.f32 %f1, %f2, %f3;", "mul24", true), "");
+    made_group = PTX_MG_FTZ;
+    made_mod = PTX_FTZ_FTZ;
+    assert_string_equal(
+        said("sm_75", "min.bf16 %h1, %h2, %h3;", "mul24", true),
+        "mul24 made what is no PTX: 'min.ftz.bf16 %h1, %h2, %h3' does not "
+        "exist: these types and modifiers do not go together");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_form_of_a_later_target_is_refused_by_the_pass),
+        cmocka_unit_test(unwatched_the_pipeline_is_refused),
+        cmocka_unit_test(a_form_that_never_was_is_refused_by_the_pass),
+        cmocka_unit_test(what_was_there_before_is_not_the_pass_s),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
