@@ -167,7 +167,7 @@ timed(void **state)
 /* -- a lane outside its own mask -- */
 
 #define STRANGER                                                                         \
-    ".version 8.0\n.target sm_80\n.address_size 64\n"                                    \
+    ".version 8.0\n.target sm_90\n.address_size 64\n"                                    \
     ".visible .entry k(.param .u32 mask)\n{\n.reg .b32 %r<6>;\n.reg .pred %p;\n"         \
     "ld.param.u32 %r1, [mask];\nmov.u32 %r2, %tid.x;\nsetp.ne.u32 %p, %r2, 70;\n"
 
