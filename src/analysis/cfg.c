@@ -455,3 +455,16 @@ cfg_reach(const struct cfg *g, uint32_t v, int32_t stop, uint64_t *set)
     }
     vec_free(&stack);
 }
+
+bool
+cfg_is_reducible(const struct cfg *g)
+{
+    for (uint32_t k = 0; k < g->nrpo; k++) {
+        const struct cfg_block *b = &g->block[g->rpo[k]];
+        for (uint32_t e = 0; e < b->nsucc; e++)
+            if (b->succ[e] >= 0 && g->block[b->succ[e]].rpo <= b->rpo &&
+                !cfg_dominates(g, b->succ[e], (int32_t)g->rpo[k]))
+                return false;
+    }
+    return true;
+}

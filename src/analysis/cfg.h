@@ -47,6 +47,8 @@ void cfg_free(struct cfg *g);
 /* a dominates b / a post-dominates b (both reflexive; a may be CFG_EXIT in the latter).
  * False where unreachable blocks make the question void. */
 bool cfg_dominates(const struct cfg *g, int32_t a, int32_t b);
+/* Whether every cycle is a natural loop: each backward edge goes to a dominator. */
+bool cfg_is_reducible(const struct cfg *g);
 bool cfg_postdominates(const struct cfg *g, int32_t a, int32_t b);
 
 /* Adds the blocks that come behind the end of block v on some way that does not pass block

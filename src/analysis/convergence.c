@@ -97,19 +97,6 @@ found_root(uint32_t *root, uint32_t b)
     return b;
 }
 
-static bool
-is_reducible(const struct cfg *g)
-{
-    for (uint32_t k = 0; k < g->nrpo; k++) {
-        const struct cfg_block *b = &g->block[g->rpo[k]];
-        for (uint32_t e = 0; e < b->nsucc; e++)
-            if (b->succ[e] >= 0 && g->block[b->succ[e]].rpo <= b->rpo &&
-                !cfg_dominates(g, b->succ[e], (int32_t)g->rpo[k]))
-                return false;
-    }
-    return true;
-}
-
 /* Tarjan, "Testing flow graph reducibility", 1974: inner loops first, each then a single node. */
 static void
 find_loops(struct forest *t, struct arena *mem)
@@ -188,7 +175,7 @@ note_exits(struct forest *t, uint32_t *fill)
 static void
 forest_new(struct forest *t, const struct cfg *g, struct arena *mem)
 {
-    *t = (struct forest){.g = g, .reducible = is_reducible(g)};
+    *t = (struct forest){.g = g, .reducible = cfg_is_reducible(g)};
     t->in = ARENA_ARRAY(mem, int32_t, g->n + 1);
     t->around = ARENA_ARRAY(mem, int32_t, g->n + 1);
     t->enter = ARENA_ARRAY(mem, uint32_t, g->n + 1);

@@ -153,20 +153,6 @@ at_start(struct states *s, uint32_t v, unsigned k)
     return d < 0 || changed_between(s, (uint32_t)d, v, k) ? ++s->numbers : s->end[d][k];
 }
 
-/* Whether every cycle is a natural loop: blocks between others could else come later. */
-static bool
-is_reducible(const struct cfg *g)
-{
-    for (uint32_t k = 0; k < g->nrpo; k++) {
-        const struct cfg_block *b = &g->block[g->rpo[k]];
-        for (uint32_t e = 0; e < b->nsucc; e++)
-            if (b->succ[e] >= 0 && g->block[b->succ[e]].rpo <= b->rpo &&
-                !cfg_dominates(g, b->succ[e], (int32_t)g->rpo[k]))
-                return false;
-    }
-    return true;
-}
-
 /* -- the table -- */
 
 static size_t
@@ -215,7 +201,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 {
     (void)diag;
     const struct cfg *g = x->cfg;
-    if (!is_reducible(g))
+    if (!cfg_is_reducible(g))
         return true;
     struct arena mem = {0};
     struct states s = {.f = f, .g = g, .defs = x->defs, .nslots = 64};
