@@ -1,9 +1,10 @@
 /* lanes.c: chooses the lane function of an instruction.
  *
- * The functions are in lanes_variant.c, compiled once for every instruction-set variant;
- * here the variant is chosen, an instruction's modifiers are put into the bits of aux
- * (lanes_int.h) and the most special function made for them is looked up. Also says no to
- * combinations that the PTX ISA does not have, where the opcode table cannot. */
+ * The functions are in lanes_variant.c, compiled once for every instruction-set variant
+ * (rare ones: the plain variant's serve all). Here the variant is chosen, an instruction's
+ * modifiers are put into the bits of aux (lanes_int.h) and the most special function made
+ * for them is looked up. Also says no to combinations that the PTX ISA does not have, where
+ * the opcode table cannot. */
 #include "exec/lanes/fp_half.h"
 #include "exec/lanes/lanes_int.h"
 
@@ -355,7 +356,7 @@ lane_select_in(const struct lane_variant *v, const struct ptx_inst *in, uint32_t
         else
             hi = mid;
     }
-    lane_fn *general = NULL;
+    size_t general = v->n;
     for (; lo < v->n && v->entry[lo].op == in->op; lo++) {
         const struct lane_entry *e = &v->entry[lo];
         if (e->type[0] != t0 || e->type[1] != t1)
@@ -363,9 +364,12 @@ lane_select_in(const struct lane_variant *v, const struct ptx_inst *in, uint32_t
         if (e->mods == (m & ~(uint32_t)LM_BOOL))
             return e->fn;
         if (e->mods == (uint32_t)LM_ANY)
-            general = e->fn;
+            general = lo;
     }
-    return general;
+    if (general == v->n)
+        return NULL;
+    lane_fn *fn = v->entry[general].fn;
+    return fn ? fn : lanes_variant_plain.entry[general].fn;
 }
 
 lane_fn *

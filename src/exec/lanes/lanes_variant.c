@@ -3,11 +3,11 @@
  * combinations one that reads them from aux. Vocabulary: lanes_ops.h.
  *
  * This file is compiled once per instruction-set variant with LANES_VARIANT set to the
- * variant's name (folder.cmake). Every function is a loop over 32 lanes for the compiler
- * to vectorise; lanes are independent, and a destination row is either exactly a source
- * row or apart from it, so iterations never depend on each other (where widths differ, a
- * copy is made). With a partial mask all lanes are computed - none can trap - and the
- * result blended. */
+ * variant's name, and with LANES_RARE for the plain one, whose rare functions serve all
+ * (folder.cmake). Every function is a loop over 32 lanes for the compiler to vectorise;
+ * lanes are independent, and a destination row is either exactly a source row or disjoint
+ * from it, so iterations never depend on each other (where widths differ, a copy is made).
+ * With a partial mask all lanes are computed - none can trap - and the result blended. */
 #include "exec/lanes/lanes_int.h"
 #include "exec/lanes/lanes_ops.h"
 #include "exec/quick.h"
@@ -635,24 +635,24 @@ cvt_f16_f64(double x, uint32_t M)
 #define MODS_T(t, id, ...) FUNC1(id, t, any, FILL_COPY(RT, UT, __VA_ARGS__))
 #define SATF_T(t, id, ...)                                                               \
     FUNC1(id, t, none, FILL(RT, UT, __VA_ARGS__))                                        \
-    FUNC1(id, t, any, FILL_COPY(RT, UT, __VA_ARGS__))
+    RARE1(id, t, any, FILL_COPY(RT, UT, __VA_ARGS__))
 #define PARTS_T(t, id, ...)                                                              \
     FUNC1(id, t, none, FILL(RT, UT, __VA_ARGS__))                                        \
     FUNC1(id, t, hi, FILL(RT, UT, __VA_ARGS__))                                          \
-    FUNC1(id, t, any, FILL_COPY(RT, UT, __VA_ARGS__))
+    RARE1(id, t, any, FILL_COPY(RT, UT, __VA_ARGS__))
 #define WIDE_T(t, id, ...) FUNC1(id, t, none, FILL_COPY(RW, RW, __VA_ARGS__))
 #define GIVES32_T(t, id, ...) FUNC1(id, t, any, FILL_COPY(row_u32, uint32_t, __VA_ARGS__))
 #define FLOAT_T(t, id, ...)                                                              \
     FUNC1(id, t, none, FILL(RT, UT, RESULT(__VA_ARGS__)))                                \
     FUNC1(id, t, ftz, FILL(RT, UT, RESULT(__VA_ARGS__)))                                 \
     FUNC1(id, t, rz, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                             \
-    FUNC1(id, t, any, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))
+    RARE1(id, t, any, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))
 #define FLOATP_T(t, id, ...)                                                             \
     FUNC1(id, t, none, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                           \
     FUNC1(id, t, ftz, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                            \
     FUNC1(id, t, approx, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                         \
     FUNC1(id, t, approxftz, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                      \
-    FUNC1(id, t, any, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))
+    RARE1(id, t, any, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))
 #define RAWFLOAT_T(t, id, ...)                                                           \
     FUNC1(id, t, none, FILL(RT, UT, __VA_ARGS__))                                        \
     FUNC1(id, t, ftz, FILL(RT, UT, __VA_ARGS__))
@@ -668,7 +668,7 @@ cvt_f16_f64(double x, uint32_t M)
     COMPARE_P(t, id, le, a, b)                                                           \
     COMPARE_P(t, id, gt, a, b)                                                           \
     COMPARE_P(t, id, ge, a, b)                                                           \
-    COMPARE_P(t, id, any, a, b)
+    COMPARE_RARE(t, id, any, a, b)
 #define COMPAREF_T(t, id, a, b)                                                          \
     COMPARE_T(t, id, a, b)                                                               \
     COMPARE_P(t, id, ltu, a, b)                                                          \
@@ -687,6 +687,8 @@ cvt_f16_f64(double x, uint32_t M)
     COMPARE_P(t, id, geuftz, a, b)
 #define COMPARE_P(t, id, p, a, b)                                                        \
     FUNC1(id, t, p, GATHER(r, RT, compare(CMP, a, b)) put_setp(d, s2, r, mask, aux);)
+#define COMPARE_RARE(t, id, p, a, b)                                                     \
+    RARE1(id, t, p, GATHER(r, RT, compare(CMP, a, b)) put_setp(d, s2, r, mask, aux);)
 /* set: all ones or 1.0 where true. */
 #define TRUE_VALUE                                                                       \
     (TY0 == PTX_F16 || TY0 == PTX_F16X2     ? 0x3c00                                     \
@@ -696,7 +698,7 @@ cvt_f16_f64(double x, uint32_t M)
 #define HALF_T(t, id, ...)                                                               \
     FUNC1(id, t, none,                                                                   \
           FILL_COPY(RT, UT, HALF_PAIR(TY0, half_out(__VA_ARGS__, IS_BHALF(TY0), M))))    \
-    FUNC1(id, t, any,                                                                    \
+    RARE1(id, t, any,                                                                    \
           FILL_COPY(RT, UT, HALF_PAIR(TY0, half_out(__VA_ARGS__, IS_BHALF(TY0), M))))
 #define HALFBITS_T(t, id, ...)                                                           \
     FUNC1(id, t, any, FILL_COPY(RT, UT, HALF_PAIR(TY0, __VA_ARGS__)))
@@ -759,7 +761,7 @@ cvt_f16_f64(double x, uint32_t M)
         } FILL(RT, UT, row[i]) if (M & LM_CC) put_mask(d[1], cout, mask);)
 #define CONVERT_II_T(t1, t0, id, ...)                                                    \
     FUNC2(id, t0, t1, none, FILL_COPY(RT, UT, __VA_ARGS__))                              \
-    FUNC2(id, t0, t1, any, FILL_COPY(RT, UT, __VA_ARGS__))
+    RARE2(id, t0, t1, any, FILL_COPY(RT, UT, __VA_ARGS__))
 #define CONVERT_IF_T(t1, t0, id, ...)                                                    \
     CONVERT_IF_P(t1, t0, id, rzi, __VA_ARGS__) CONVERT_IF_P(t1, t0, id, any, __VA_ARGS__)
 #define CONVERT_IF_P(t1, t0, id, p, x)                                                   \
@@ -767,7 +769,7 @@ cvt_f16_f64(double x, uint32_t M)
           FILL_COPY(RT, UT, CVT_IF(t0, cvt_double_##t1(x, M))))
 #define CONVERT_FI_T(t1, t0, id, x)                                                      \
     FUNC2(id, t0, t1, none, FILL_COPY(RT, UT, CVT_FI_##t0(x)))                           \
-    FUNC2(id, t0, t1, any, FILL_COPY(RT, UT, CVT_FI_##t0(x)))
+    RARE2(id, t0, t1, any, FILL_COPY(RT, UT, CVT_FI_##t0(x)))
 #define CONVERT_FF_T(t1, t0, id, x)                                                      \
     FUNC2(id, t0, t1, none, FILL_COPY(RT, UT, cvt_##t0##_##t1(x, M)))                    \
     FUNC2(id, t0, t1, ftz, FILL_COPY(RT, UT, cvt_##t0##_##t1(x, M)))                     \
@@ -779,6 +781,9 @@ cvt_f16_f64(double x, uint32_t M)
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
 
+/* RARE1, RARE2: the function for modifiers that have none of their own, beside those that
+ * have. The plain variant's serves all variants: a third of the compile time of one. */
+#define LEFT_OUT(...)
 #ifndef LANES_QUICK
 /* First the functions, then their list. */
 #define FUNC1(id, t, p, ...)                                                             \
@@ -791,6 +796,13 @@ cvt_f16_f64(double x, uint32_t M)
     {                                                                                    \
         FN_TYPES(t0, t1, p) __VA_ARGS__                                                  \
     }
+#ifdef LANES_RARE
+#define RARE1 FUNC1
+#define RARE2 FUNC2
+#else
+#define RARE1 LEFT_OUT
+#define RARE2 LEFT_OUT
+#endif
 #include "ptx/opcodes.def"
 #undef FUNC1
 #undef FUNC2
@@ -800,6 +812,13 @@ cvt_f16_f64(double x, uint32_t M)
     {PTX_OP_##id, {ty_##t, 0}, (uint32_t)(P_##p), FN_NAME(id, t, 0, p)},
 #define FUNC2(id, t0, t1, p, ...)                                                        \
     {PTX_OP_##id, {ty_##t0, ty_##t1}, (uint32_t)(P_##p), FN_NAME(id, t0, t1, p)},
+#ifndef LANES_RARE
+#undef RARE1
+#undef RARE2
+#define RARE1(id, t, p, ...) {PTX_OP_##id, {ty_##t, 0}, (uint32_t)(P_##p), NULL},
+#define RARE2(id, t0, t1, p, ...)                                                        \
+    {PTX_OP_##id, {ty_##t0, ty_##t1}, (uint32_t)(P_##p), NULL},
+#endif
 
 static const struct lane_entry entries[] = {
 #include "ptx/opcodes.def"
@@ -807,9 +826,14 @@ static const struct lane_entry entries[] = {
 
 #define TEXT2(a) #a
 #define TEXT(a) TEXT2(a)
-extern const struct lane_variant JOIN(lanes_variant_, LANES_VARIANT);
-const struct lane_variant JOIN(lanes_variant_, LANES_VARIANT) = {
-    TEXT(LANES_VARIANT), entries, sizeof entries / sizeof *entries};
+#define VARIANT(name)                                                                    \
+    extern const struct lane_variant JOIN(lanes_variant_, name);                         \
+    const struct lane_variant JOIN(lanes_variant_, name) = {                             \
+        TEXT(name), entries, sizeof entries / sizeof *entries};
+VARIANT(LANES_VARIANT)
+#ifdef LANES_ALSO /* a variant with quick forms of its own and these functions */
+VARIANT(LANES_ALSO)
+#endif
 
 #else
 /* The quick forms (quick.h) of the same list: one destination, no LM_BOOL, types of whole
@@ -894,7 +918,6 @@ const struct lane_variant JOIN(lanes_variant_, LANES_VARIANT) = {
 #define QP_gtuftz 0
 #define QP_geuftz 0
 #define QP_any 0
-#define DROP(...)
 #define NO_ENTRY(...) {{NULL, NULL, NULL}},
 #define IF_111(yes, no) yes
 #define IF_110(yes, no) no
@@ -908,8 +931,10 @@ const struct lane_variant JOIN(lanes_variant_, LANES_VARIANT) = {
 #define IF_QUICK(a, b, c) JOIN4(IF_, a, b, c)
 #define FUNC1(id, t, p, ...) FUNC3(id, t, t, 0, p, __VA_ARGS__)
 #define FUNC2(id, t0, t1, p, ...) FUNC3(id, t0, t1, t1, p, __VA_ARGS__)
+#define RARE1 FUNC1
+#define RARE2 FUNC2
 #define FUNC3(id, t0, t1, n, p, ...)                                                     \
-    IF_QUICK(QP_##p, QT_##t0, QT_##t1)(QUICK_ALL, DROP)(id, t0, t1, n, p, __VA_ARGS__)
+    IF_QUICK(QP_##p, QT_##t0, QT_##t1)(QUICK_ALL, LEFT_OUT)(id, t0, t1, n, p, __VA_ARGS__)
 #include "ptx/opcodes.def"
 #undef FUNC3
 #define FUNC3(id, t0, t1, n, p, ...)                                                     \
