@@ -10,7 +10,7 @@ mkdir bin tutorial upper work
 ln -s "$allot" bin/allot
 
 if command -v clang >/dev/null; then
-    check "tutorial" 0 sh -c "cd tutorial && PATH='$dir/bin':\$PATH python3 '$src/tests/e2e/inputs/follow.py' '$src/docs/tutorial.md'"
+    check "tutorial" 0 sh -c "cd tutorial && PATH='$dir/bin':\$PATH python3 '$src/tests/e2e/inputs/follow.py' --figures '$src/docs/tutorial.md'"
 else
     skip "needs clang"
 fi
