@@ -21,6 +21,29 @@ for f in "$src"/papers/*/*.yaml; do
     check "$(basename "$f") can be run" 0 "$allot" sweep "$f" --dry-run --db list.db
 done
 
+# The documents' machines and experiments name every pass, so that what a pipeline's word stands for may
+# change without their figures.
+"$allot" opt --list-passes >passes
+named() { # what, pipeline
+    for step in $(echo "$2" | tr ',' ' '); do
+        grep -q "^ *${step%%:*} " passes || { echo "FAIL $1 uses '$step', which is no pass by its own name"; failed=$((failed + 1)); }
+    done
+}
+for f in "$src"/machines/0*.yaml; do
+    m=$(basename "$f" .yaml)
+    "$allot" list machine "$m" >settings
+    is "$m says what its passes are" "$(grep -c '^compiler.cleanup  *[a-z]' settings)" 1
+    for key in passes cleanup late_passes; do
+        named "$m" "$(sed -n "s/^compiler.$key  *\([a-z0-9:=,-]*\)  .*/\1/p" settings)"
+    done
+done
+for f in "$src"/papers/00*/*.yaml; do
+    for p in $(grep -ohE '(passes: *|passes=|cleanup=)"?[a-z][a-z0-9:=,-]*' "$f" |
+        sed -E 's/^[a-z]*(: *|=)"?//'; grep -ohE '"[a-z-]+,[a-z0-9:=,-]+"' "$f" | grep -E 'peel|allocate|cleanup' | tr -d '"'); do
+        named "$f" "$p"
+    done
+done
+
 # The calculator's tables agree with the paper's cell by cell.
 check "table 2.6" 0 "$allot" paper 001/table2.6 --db p.db --out o
 has out "48 values beside the paper's: signs equal in 40 of 40; the same number in 48; rank correlation +1.00"
