@@ -4,6 +4,7 @@
 #include "passes/shape.h"
 
 #include "analysis/guarded.h"
+#include "analysis/place_check.h"
 #include "analysis/register_check.h"
 #include "base/clock.h"
 #include "base/near.h"
@@ -380,8 +381,28 @@ note_allocation(struct allocation *x, const struct ptx_module *m,
     x->counted = by && by != &pass_register_allocate;
 }
 
-/* Allocates f again if the last pass left registers that have no place. The names of places
- * are then names like any others. */
+/* Whether each register of f has a place, and no write takes that of one that is live. If not,
+ * the pass is wrong. */
+static bool
+check_places(const struct ptx_func *f, const struct pass *p, struct diag_sink *diag)
+{
+    struct place_clash x;
+    if (!register_check_places(f, diag))
+        return false;
+    if (!place_check_clash(f, &x))
+        return true;
+    struct diag_loc loc = {f->module->file, f->module->text, x.in->line, x.in->col, 0};
+    diag_add(diag, DIAG_ERROR, x.in->line ? &loc : NULL,
+             "pass %s keeps two registers of %s in one place: '%s' writes %s while %s is "
+             "live",
+             p->name, f->name, ptx_ops[x.in->op].mnemonic, f->regs.v[x.written].name,
+             f->regs.v[x.kept].name);
+    return false;
+}
+
+/* Allocates f again if the last pass left registers that have no place, or made one live where
+ * another takes its place: it knows nothing of places. Their names are then names like any
+ * others. */
 static bool
 allocate_again(struct ptx_func *f, const struct allocation *x, struct known *known,
                const struct pass_args *last, struct diag_sink *diag)
@@ -391,7 +412,9 @@ allocate_again(struct ptx_func *f, const struct allocation *x, struct known *kno
     struct pass_args a = *last;
     bool changed;
     unsigned n = 0;
-    if (!f->registers && !f->predicates ? !f->regs.n : register_check_places(f, NULL))
+    if (!f->registers && !f->predicates
+            ? !f->regs.n
+            : register_check_places(f, NULL) && !place_check_clash(f, NULL))
         return true;
     snprintf(most, sizeof most, "%u", f->registers);
     if (x->counted && f->registers)
@@ -406,7 +429,7 @@ allocate_again(struct ptx_func *f, const struct allocation *x, struct known *kno
         f->regs.v[i].place = 0;
     f->registers = f->predicates = 0;
     if (!pass_register_allocate.run_func(f, NULL, &a, &changed, diag) ||
-        !register_check_places(f, diag))
+        !check_places(f, a.pass, diag))
         return false;
     renew(f, known, 0);
     return true;
@@ -418,10 +441,11 @@ keep_allocated(struct ptx_module *m, struct allocation *x, struct known *known,
                const struct pass_args *a, struct diag_sink *diag)
 {
     bool ok = true;
-    if (a->pass->allocates) {
-        note_allocation(x, m, a->given, a->pass);
+    if (a->pass->allocates || a->pass->places) {
+        if (a->pass->allocates)
+            note_allocation(x, m, a->given, a->pass);
         for (size_t i = 0; i < m->funcs.n && ok; i++)
-            ok = register_check_places(m->funcs.v[i], diag);
+            ok = check_places(m->funcs.v[i], a->pass, diag);
         return ok;
     }
     for (size_t i = 0; i < m->funcs.n && ok; i++)
@@ -449,7 +473,7 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct known *known, b
     }
     for (size_t i = 0; i < m->funcs.n && ok; i++) {
         struct ptx_func *f = m->funcs.v[i];
-        if (!f->has_body || !pass_can_touch(f))
+        if (!f->has_body || !f->body.n || !pass_can_touch(f))
             continue;
         if (diag_cancelled(diag))
             return false;

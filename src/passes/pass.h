@@ -73,6 +73,8 @@ struct pass {
     unsigned not_after; /* PASS_RELEASES, PASS_TAKES: it would break these: refused */
     bool shapes;    /* looks at the launch's shape: code is made for each shape anew */
     bool allocates; /* leaves physical registers */
+    bool places;    /* gives physical registers other places. Behind any other pass the driver
+                     * allocates again where places no longer suit */
 };
 
 /* Pass i, NULL past the last. */

@@ -266,4 +266,5 @@ const struct pass pass_reorder_registers = {
     .name = "reorder-registers",
     .meaning = "numbers physical registers by first use, for register sharing",
     .run_func = run,
+    .places = true,
 };

@@ -580,7 +580,7 @@ begin(struct run *c, const struct cfg *g, const struct scratch_use *use,
       const struct pass_launch *l)
 {
     *c = (struct run){.g = g, .f = g->func, .use = use};
-    if (!find_shape(c, l))
+    if (!find_shape(c, l) || !c->f->body.n) /* no instruction whose access could be noted */
         return false;
     c->out = xcalloc(1, sizeof *c->out);
     c->n = regions_cells(use, l->dynamic_scratchpad);

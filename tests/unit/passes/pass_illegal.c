@@ -1,5 +1,6 @@
-/* pass_illegal.c: a pass that makes what does not exist is refused by its name. The pass is this
- * file's own, in the place of mul24. */
+/* pass_illegal.c: a pass that makes what does not exist, or gives two registers one place, is
+ * refused by its name. The passes are this file's own, in the place of mul24 and
+ * reorder-registers. */
 #include "unit/kit/ptx_kit.h"
 
 #include "passes/pass.h"
@@ -30,6 +31,31 @@ run_func(struct ptx_func *f, const struct pass_facts *facts, const struct pass_a
 
 const struct pass pass_mul24 = {
     .name = "mul24", .meaning = "makes suffixes for this test", .run_func = run_func};
+
+static const char *moved, *onto; /* names of registers */
+
+/* Gives register `moved` the place of `onto`. */
+static bool
+move_places(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
+            bool *changed, struct diag_sink *diag)
+{
+    struct ptx_reg *from = NULL, *to = NULL;
+    (void)facts;
+    (void)a;
+    (void)diag;
+    for (size_t i = 0; i < f->regs.n; i++) {
+        from = !strcmp(f->regs.v[i].name, moved) ? &f->regs.v[i] : from;
+        to = !strcmp(f->regs.v[i].name, onto) ? &f->regs.v[i] : to;
+    }
+    assert_true(from && to);
+    from->place = to->place;
+    return *changed = true;
+}
+
+const struct pass pass_reorder_registers = {.name = "reorder-registers",
+                                            .meaning = "moves places for this test",
+                                            .run_func = move_places,
+                                            .places = true};
 
 static bool
 after(void *user, const struct pass_step *s, struct diag_sink *diag)
@@ -119,6 +145,25 @@ what_was_there_before_is_not_the_pass_s(void **state)
         "exist: these types and modifiers do not go together");
 }
 
+/* %R0 is live where %R1 is written, and %R1 no longer where %R2 is. */
+static void
+a_place_given_to_two_is_refused_by_the_pass(void **state)
+{
+    static const char text[] =
+        "ld.const.f32 %f1, [0];\nld.const.f32 %f2, [4];\nadd.f32 %f3, %f2, %f2;\n"
+        "add.f32 %f3, %f3, %f1;\nst.global.f32 [0], %f3;\n";
+    static const char passes[] = "register-allocate,reorder-registers";
+    (void)state;
+    moved = "%R1";
+    onto = "%R0";
+    for (int watched = 0; watched < 2; watched++)
+        assert_string_equal(said("sm_80", text, passes, watched),
+                            "pass reorder-registers keeps two registers of k in one "
+                            "place: 'ld' writes %R1 while %R0 is live");
+    moved = onto;
+    assert_string_equal(said("sm_80", text, passes, true), "");
+}
+
 int
 main(void)
 {
@@ -127,6 +172,7 @@ main(void)
         cmocka_unit_test(unwatched_the_pipeline_is_refused),
         cmocka_unit_test(a_form_that_never_was_is_refused_by_the_pass),
         cmocka_unit_test(what_was_there_before_is_not_the_pass_s),
+        cmocka_unit_test(a_place_given_to_two_is_refused_by_the_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
