@@ -114,3 +114,20 @@ operands_in_registers(const struct ptx_inst *in,
     }
     return found;
 }
+
+bool *
+operands_late(const struct ptx_func *f, const struct defs *d, struct arena *mem)
+{
+    bool *is = operands_constants(f, d, true, mem);
+    const bool *constant = operands_constants(f, d, false, mem);
+    for (size_t i = 0; i < f->body.n; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        uint64_t bits =
+            ptx_is_pseudo(in) ? 0 : operands_in_registers(in, operands_flagged, constant);
+        for (unsigned k = 0; bits >> k && k < 64; k++)
+            if (bits >> k & 1 && in->ops[k].reg >= 0 &&
+                (in->ops[k].kind == PTX_OPD_REG || in->ops[k].kind == PTX_OPD_ADDR))
+                is[in->ops[k].reg] = false;
+    }
+    return is;
+}

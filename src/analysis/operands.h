@@ -32,4 +32,10 @@ uint64_t operands_in_registers(const struct ptx_inst *in,
                                bool (*constant)(const void *user, int32_t reg),
                                const void *user);
 
+/* Of each register: pass late-operands reads it where it is used, as an operand. Its only definition
+ * takes no machine operation (ptx/expansion.h) and no register; its copies take none either. The base
+ * of an address outside scratchpad is none, since a card's accesses take their addresses from
+ * registers; nor is an operand of a call. In mem. */
+bool *operands_late(const struct ptx_func *f, const struct defs *d, struct arena *mem);
+
 #endif

@@ -18,11 +18,11 @@
  * that. O(blocks log blocks + body), and what the loops cost. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
-#include "passes/schedule_int.h"
 
 #include "analysis/cfg.h"
 #include "analysis/loops.h"
 #include "base/bitset.h"
+#include "ptx/loc.h"
 
 struct layout {
     struct ptx_func *f;
@@ -168,8 +168,8 @@ find_lines(struct layout *x)
         line[v] = at;
         for (uint32_t i = x->g->block[v].first; i < x->g->block[v].end; i++) {
             const struct ptx_inst *in = &x->f->body.v[i];
-            at = schedule_is_loc(in) ? i + 1 : at;
-            line[v] = begun || !schedule_is_loc(in) ? line[v] : 0;
+            at = ptx_is_loc(in) ? i + 1 : at;
+            line[v] = begun || !ptx_is_loc(in) ? line[v] : 0;
             begun |= !ptx_is_pseudo(in);
         }
     }

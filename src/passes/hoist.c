@@ -20,12 +20,12 @@
  *
  * O(instructions + loads x instructions of their arms), both bounded. */
 #include "passes/pass.h"
-#include "passes/late_operands.h"
+#include "passes/register_step.h"
 #include "passes/rewrite.h"
-#include "passes/schedule_int.h"
 
 #include "analysis/defuse.h"
 #include "analysis/loops.h"
+#include "analysis/motion.h"
 #include "analysis/operands.h"
 #include "analysis/uniform.h"
 #include "ptx/expansion.h"
@@ -132,10 +132,10 @@ look_at_arm(struct hoister *h)
              i++) {
             const struct ptx_inst *in = &h->f->body.v[i];
             const struct ptx_op_info *op = &ptx_ops[in->op];
-            const enum sched_order order = schedule_order_of(h->f, in);
+            const enum motion order = motion_of(h->f, in);
             if (ptx_is_pseudo(in) || in->op == PTX_OP_BRA)
                 continue;
-            if (order == SCHED_STAYS || ptx_machine_branches(in) ||
+            if (order == MOTION_FIXED || ptx_machine_branches(in) ||
                 op->unit == PTX_UNIT_BARRIER || op->flags & PTX_CROSSLANE)
                 return false;
             defuse_each(in, note_written, h);
@@ -149,10 +149,10 @@ static bool
 goes_over(const struct hoister *h, const struct ptx_inst *load, uint32_t first,
           uint32_t end)
 {
-    if (schedule_order_of(h->f, load) == SCHED_FREE)
+    if (motion_of(h->f, load) == MOTION_FREE)
         return true;
     for (uint32_t i = first; i < end; i++)
-        if (!h->into[i] && schedule_load_stops(h->f, load, &h->f->body.v[i]))
+        if (!h->into[i] && motion_stops_load(h->f, load, &h->f->body.v[i]))
             return false;
     return true;
 }
@@ -260,7 +260,7 @@ static bool
 is_load(const struct hoister *h, const struct ptx_inst *in)
 {
     return ptx_ops[in->op].flags & PTX_LOAD && !operands_constant(h->f, in) &&
-           (schedule_order_of(h->f, in) == SCHED_LOAD ||
+           (motion_of(h->f, in) == MOTION_LOAD ||
             (in->op == PTX_OP_LD && in->mod[PTX_MG_NC]));
 }
 
@@ -335,7 +335,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     h.into = ARENA_ARRAY(&h.mem, uint32_t, f->body.n + 1);
     h.most_live = ARENA_ARRAY(&h.mem, uint32_t, x->cfg->n + 1);
     h.written = ARENA_ARRAY(&h.mem, uint32_t, f->regs.n + 1);
-    h.operand = late_operands_find(f, x->defs, &h.mem);
+    h.operand = operands_late(f, x->defs, &h.mem);
     live_each_point_without(x->live, h.operand, note_most, &h);
     h.limit = register_room_for_values(register_step(f, 1, &given));
     for (uint32_t k = 0; k < x->cfg->nrpo; k++) {

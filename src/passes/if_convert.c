@@ -22,12 +22,13 @@
 #include "passes/if_convert_int.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
-#include "passes/schedule_int.h"
 
 #include "analysis/defuse.h"
 #include "analysis/fused.h"
 #include "analysis/guarded.h"
+#include "analysis/motion.h"
 #include "ptx/expansion.h"
+#include "ptx/loc.h"
 
 enum {
     MOST_CONDITION = 5, /* operations of a second condition */
@@ -97,7 +98,7 @@ is_harmless(const struct ptx_func *f, const struct ptx_inst *in)
         return false;
     const bool operand = in->op == PTX_OP_LD && !ptx_machine_operations(in);
     return operand || (!(ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE)) &&
-                       schedule_order_of(f, in) == SCHED_FREE &&
+                       motion_of(f, in) == MOTION_FREE &&
                        !(ptx_ops[in->op].flags & (PTX_SIDE | PTX_CROSSLANE)));
 }
 
@@ -113,9 +114,9 @@ takes_guard(const struct convert *c, const struct diamond *d, uint32_t arm,
             const struct ptx_inst *in)
 {
     const unsigned flags = ptx_ops[in->op].flags;
-    const enum sched_order order = schedule_order_of(c->f, in);
+    const enum motion order = motion_of(c->f, in);
     if (in->guard >= 0 || in->power || flags & (PTX_ATOMIC | PTX_CROSSLANE) ||
-        ptx_machine_branches(in) || order == SCHED_STAYS || order == SCHED_ACCESS ||
+        ptx_machine_branches(in) || order == MOTION_FIXED || order == MOTION_ACCESS ||
         in->mod[PTX_MG_CC] || flags & PTX_CCIN)
         return false;
     const struct outside o = find_outside(c, d, arm, in);
@@ -136,7 +137,7 @@ is_arm(const struct convert *c, struct diamond *d, uint32_t arm, uint32_t *opera
         if (jump && arm == d->arm[d->narms - 1])
             continue;
         *operations += c->operations[i];
-        if (schedule_is_loc(in) || in->op == PTX_OP_LABEL || jump)
+        if (ptx_is_loc(in) || in->op == PTX_OP_LABEL || jump)
             continue;
         if (ptx_is_pseudo(in) || !takes_guard(c, d, arm, in))
             return false;
@@ -307,7 +308,7 @@ is_computed_by_all(const struct convert *c, const struct pair *p)
     uint32_t operations = 0;
     for (uint32_t i = b->first; i + 1 < b->end; i++) {
         const struct ptx_inst *in = &c->f->body.v[i];
-        if (schedule_is_loc(in) || in->op == PTX_OP_LABEL)
+        if (ptx_is_loc(in) || in->op == PTX_OP_LABEL)
             continue;
         if (ptx_is_pseudo(in) || in->guard >= 0 || in->power || !is_harmless(c->f, in))
             return false;

@@ -16,9 +16,8 @@
  * changes at a time, and the workloads (docs/passes.md). */
 #include "passes/if_convert_int.h"
 
-#include "passes/schedule_int.h"
-
 #include "analysis/defuse.h"
+#include "analysis/motion.h"
 #include "analysis/operands.h"
 
 enum { PLAIN = 8, MOST = 20, LEAST_BEHIND = 2 };
@@ -117,7 +116,7 @@ worth_is_long_load(const struct worth *w, uint32_t inst)
 static bool
 keeps_loads(const struct worth *w, const struct ptx_inst *in)
 {
-    return schedule_order_of(w->f, in) == SCHED_ACCESS ||
+    return motion_of(w->f, in) == MOTION_ACCESS ||
            (ptx_ops[in->op].flags & PTX_STORE && ptx_inst_space(in) != PTX_SPACE_SHARED);
 }
 
@@ -160,7 +159,7 @@ loads_at_once(const struct worth *w, uint32_t b)
 {
     for (uint32_t i = w->g->block[b].first; i < w->g->block[b].end; i++) {
         const struct ptx_inst *in = inst_of(w, i);
-        if (in && schedule_order_of(w->f, in) == SCHED_ACCESS)
+        if (in && motion_of(w->f, in) == MOTION_ACCESS)
             return false;
         if (in && worth_is_long_load(w, i))
             return true;
@@ -251,7 +250,7 @@ works_behind(struct worth *w, const struct diamond *d)
         if (!in)
             continue;
         const uint8_t needs = of_reads(w, in, 0);
-        if (schedule_order_of(w->f, in) == SCHED_ACCESS) {
+        if (motion_of(w->f, in) == MOTION_ACCESS) {
             barrier = true;
             continue;
         }

@@ -10,11 +10,8 @@
  *     mul.wide.u32 %rd2, %r1, 4;           add.s64 %rd3, %rd9, %rd2;
  *     add.s64 %rd3, %rd1, %rd2;
  *
- * What may be read so: a register whose only definition takes no machine operation
- * (ptx/expansion.h) and no register. Its copies take none either. What is the base of an
- * address outside scratchpad stays in its registers, since a card's accesses take their
- * addresses from there; so do operands of calls. It runs behind `schedule`, which is told by operands=late that they take
- * no registers. O(operands). */
+ * What may be read so, says operands_late. The pass runs after `schedule`, whose setting operands=late
+ * says that these take no registers. O(operands). */
 #include "passes/late_operands.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -25,7 +22,7 @@
 
 struct late {
     struct ptx_func *f;
-    const bool *is;     /* of each register: an operand (late_operands_find) */
+    const bool *is;     /* of each register: an operand (operands_late) */
     const int32_t *def; /* its definition */
     size_t nregs;       /* of them; those made here stand behind */
     uint32_t *reads;    /* of each register, those that are left */
@@ -33,23 +30,6 @@ struct late {
     VEC(struct ptx_inst) body;
     size_t moved, copies;
 };
-
-bool *
-late_operands_find(const struct ptx_func *f, const struct defs *d, struct arena *mem)
-{
-    bool *is = operands_constants(f, d, true, mem);
-    const bool *constant = operands_constants(f, d, false, mem);
-    for (size_t i = 0; i < f->body.n; i++) {
-        const struct ptx_inst *in = &f->body.v[i];
-        uint64_t bits =
-            ptx_is_pseudo(in) ? 0 : operands_in_registers(in, operands_flagged, constant);
-        for (unsigned k = 0; bits >> k && k < 64; k++)
-            if (bits >> k & 1 && in->ops[k].reg >= 0 &&
-                (in->ops[k].kind == PTX_OPD_REG || in->ops[k].kind == PTX_OPD_ADDR))
-                is[in->ops[k].reg] = false;
-    }
-    return is;
-}
 
 static void
 count_read(void *user, int32_t reg, bool write, bool partial)
@@ -119,7 +99,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     const size_t nregs = f->regs.n;
     struct late l = {.f = f, .def = x->defs->at, .nregs = nregs};
     l.reads = ARENA_ARRAY(&mem, uint32_t, nregs + 1);
-    l.is = late_operands_find(f, x->defs, &mem);
+    l.is = operands_late(f, x->defs, &mem);
     vec_reserve(&l.body, f->body.n + 1);
     for (size_t i = 0; i < f->body.n; i++)
         defuse_each(&f->body.v[i], count_read, &l);

@@ -19,12 +19,12 @@
  * block. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
-#include "passes/schedule_int.h"
 
 #include "analysis/cfg.h"
 #include "analysis/defuse.h"
 #include "analysis/defs.h"
 #include "analysis/live.h"
+#include "analysis/motion.h"
 #include "analysis/scratchpad.h"
 
 #include <string.h>
@@ -75,8 +75,7 @@ writes_any(const struct ptx_inst *in, const struct regs *reads)
 static bool
 is_store(const struct late *l, const struct ptx_inst *in)
 {
-    return ptx_inst_space(in) == PTX_SPACE_SHARED &&
-           schedule_order_of(l->f, in) == SCHED_STORE;
+    return ptx_inst_space(in) == PTX_SPACE_SHARED && motion_of(l->f, in) == MOTION_STORE;
 }
 
 /* Whether a store that reads these registers may pass instruction i. */
@@ -84,8 +83,8 @@ static bool
 may_pass(const struct late *l, uint32_t i, const struct regs *reads)
 {
     const struct ptx_inst *in = &l->f->body.v[i];
-    enum sched_order o = schedule_order_of(l->f, in);
-    return !l->touch[i] && (o == SCHED_FREE || o == SCHED_LOAD || o == SCHED_STORE) &&
+    enum motion o = motion_of(l->f, in);
+    return !l->touch[i] && (o == MOTION_FREE || o == MOTION_LOAD || o == MOTION_STORE) &&
            !writes_any(in, reads);
 }
 

@@ -6,7 +6,7 @@
  * another one, or there is none, the remembered one is written first, with what it refers
  * to in turn. O(body), and the number of different texts squared at worst by hash clashes. */
 #include "passes/loc_chain.h"
-#include "passes/schedule_int.h"
+#include "ptx/loc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ count_locs(const struct ptx_func *f, bool *inlined)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->body.n; i++)
-        if (schedule_is_loc(&f->body.v[i])) {
+        if (ptx_is_loc(&f->body.v[i])) {
             n++;
             *inlined |= strstr(f->body.v[i].text, "inlined_at") != NULL;
         }
@@ -148,7 +148,7 @@ loc_chain_new(const struct ptx_func *f)
         const char *text = f->body.v[i].text;
         struct link x = {.text = text};
         size_t at;
-        if (!schedule_is_loc(&f->body.v[i]))
+        if (!ptx_is_loc(&f->body.v[i]))
             continue;
         if (read_loc(text, &x.is, &x.at))
             x.parent = last_of(&last, &x.at)->text;
@@ -210,7 +210,7 @@ loc_chain_mend(const struct loc_chain *c, struct ptx_func *f)
     for (size_t i = 0; i < f->body.n; i++) {
         const struct ptx_inst *in = &f->body.v[i];
         struct position is, at;
-        if (schedule_is_loc(in)) {
+        if (ptx_is_loc(in)) {
             add_parents(&m, in, 0);
             read_loc(in->text, &is, &at);
             set_last(&m.last, &is, in->text);
@@ -235,7 +235,7 @@ loc_chain_broken(const struct ptx_func *f)
     last.v = xcalloc(last.n, sizeof *last.v);
     for (size_t i = 0; i < f->body.n && !broken; i++) {
         struct position is, at;
-        if (!schedule_is_loc(&f->body.v[i]))
+        if (!ptx_is_loc(&f->body.v[i]))
             continue;
         if (read_loc(f->body.v[i].text, &is, &at) && !last_of(&last, &at)->text)
             broken = &f->body.v[i];

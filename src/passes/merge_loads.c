@@ -27,9 +27,9 @@
  * their alignment either. O(instructions x (SPAN + rounds)). */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
-#include "passes/schedule_int.h"
 
 #include "analysis/defuse.h"
+#include "analysis/motion.h"
 #include "base/bitset.h"
 
 /* instructions from the first load to the last: further apart they would only lengthen
@@ -251,7 +251,7 @@ is_plain_load(const struct ptx_func *f, const struct ptx_inst *in)
     return !ptx_is_pseudo(in) && in->op == PTX_OP_LD && in->guard < 0 &&
            (ptx_inst_space(in) == PTX_SPACE_SHARED ||
             (is_of_bank(in) && in->ops[1].reg >= 0)) &&
-           schedule_order_of(f, in) == (is_of_bank(in) ? SCHED_FREE : SCHED_LOAD) &&
+           motion_of(f, in) == (is_of_bank(in) ? MOTION_FREE : MOTION_LOAD) &&
            (is_register(&in->ops[0]) || is_pair(in)) && in->ops[1].kind == PTX_OPD_ADDR &&
            (ptx_type_bytes(in->type[0]) == 4 || ptx_type_bytes(in->type[0]) == 8 ||
             is_half(in));
@@ -278,17 +278,17 @@ static bool
 stops(const struct ptx_func *f, const struct ptx_inst *in, bool bank)
 {
     if (bank)
-        return schedule_order_of(f, in) == SCHED_STAYS && !ptx_is_pseudo(in);
-    switch (schedule_order_of(f, in)) {
-    case SCHED_STAYS:
+        return motion_of(f, in) == MOTION_FIXED && !ptx_is_pseudo(in);
+    switch (motion_of(f, in)) {
+    case MOTION_FIXED:
         return !ptx_is_pseudo(in);
-    case SCHED_ACCESS:
+    case MOTION_ACCESS:
         return true;
-    case SCHED_STORE:
+    case MOTION_STORE:
         return ptx_inst_space(in) != PTX_SPACE_GLOBAL &&
                ptx_inst_space(in) != PTX_SPACE_LOCAL &&
                ptx_inst_space(in) != PTX_SPACE_PARAM;
-    case SCHED_LOAD:
+    case MOTION_LOAD:
         return in->op != PTX_OP_LD;
     default:
         return ptx_ops[in->op].flags & PTX_SIDE;
@@ -386,7 +386,7 @@ is_plain_store(const struct merge *m, const struct ptx_inst *in)
 {
     if (ptx_is_pseudo(in) || in->op != PTX_OP_ST ||
         ptx_inst_space(in) != PTX_SPACE_SHARED || in->mod[PTX_MG_VEC] ||
-        schedule_order_of(m->f, in) != SCHED_STORE || in->ops[0].kind != PTX_OPD_ADDR)
+        motion_of(m->f, in) != MOTION_STORE || in->ops[0].kind != PTX_OPD_ADDR)
         return false;
     const struct ptx_operand *value = &in->ops[1];
     const unsigned bytes = ptx_type_bytes(in->type[0]);
@@ -471,8 +471,8 @@ find_stores(const struct merge *m, uint32_t i, uint32_t end, int64_t from, unsig
             found++;
             continue;
         }
-        const enum sched_order order = schedule_order_of(m->f, in);
-        if (order == SCHED_ACCESS || order == SCHED_STAYS || (!same && may_touch(in)) ||
+        const enum motion order = motion_of(m->f, in);
+        if (order == MOTION_ACCESS || order == MOTION_FIXED || (!same && may_touch(in)) ||
             writes_source(m, in, first, place, n))
             return false;
     }

@@ -61,7 +61,7 @@ behind(const struct post *p, uint32_t i, uint32_t end)
 {
     do
         i++;
-    while (i < end && (p->operand[i] || schedule_is_loc(&p->s.f->body.v[i])));
+    while (i < end && (p->operand[i] || ptx_is_loc(&p->s.f->body.v[i])));
     return i;
 }
 
@@ -203,7 +203,7 @@ place_node(struct post *p, const struct sched_node *x, uint32_t at)
     for (uint32_t left = x->glued; left;)
         left -= p->operand[--from];
     for (uint32_t i = from; i <= x->inst; i++)
-        if (!schedule_is_loc(&p->s.f->body.v[i]))
+        if (!ptx_is_loc(&p->s.f->body.v[i]))
             p->s.order[at++] = i;
     return at;
 }
@@ -214,7 +214,7 @@ order_piece(struct post *p, uint32_t first, uint32_t end)
     struct sched *s = &p->s;
     uint32_t glued = 0, at = first;
     for (uint32_t i = first; i < end; i++) {
-        if (schedule_is_loc(&s->f->body.v[i]))
+        if (ptx_is_loc(&s->f->body.v[i]))
             continue;
         if (p->operand[i]) {
             glued++;
@@ -231,7 +231,7 @@ order_piece(struct post *p, uint32_t first, uint32_t end)
     for (uint32_t k = 0; k < n; k++)
         at = place_node(p, &s->node.v[order[k]], at);
     for (uint32_t i = first; i < end; i++) /* .loc directives within go to the end */
-        if (schedule_is_loc(&s->f->body.v[i]))
+        if (ptx_is_loc(&s->f->body.v[i]))
             s->order[at++] = i;
 }
 

@@ -17,9 +17,8 @@
  * kept). Cost: instructions of the blocks with a border, times their registers' sets. */
 #include "passes/region_shrink.h"
 
-#include "passes/schedule_int.h"
-
 #include "analysis/defuse.h"
+#include "analysis/motion.h"
 #include "base/str.h"
 #include "machine/occupancy.h"
 
@@ -86,16 +85,16 @@ is_shared(const struct ptx_inst *in)
     return !ptx_is_pseudo(in) && ptx_inst_space(in) == PTX_SPACE_SHARED;
 }
 
-/* SCHED_STAYS for all that does not move out of a region. */
-static enum sched_order
+/* MOTION_FIXED for all that does not move out of a region. */
+static enum motion
 order_of(const struct shrink *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
     if (s->touch[i] || is_shared(in) || in->mod[PTX_MG_CC] ||
         ptx_ops[in->op].flags & PTX_CCIN)
-        return SCHED_STAYS;
-    enum sched_order order = schedule_order_of(s->f, in);
-    return order == SCHED_ACCESS ? SCHED_STAYS : order;
+        return MOTION_FIXED;
+    enum motion order = motion_of(s->f, in);
+    return order == MOTION_ACCESS ? MOTION_FIXED : order;
 }
 
 static bool
@@ -103,13 +102,13 @@ passes(const struct shrink *s, uint32_t i, bool hoist)
 {
     struct conflict c = {s, false};
     switch (order_of(s, i)) {
-    case SCHED_FREE:
+    case MOTION_FREE:
         break;
-    case SCHED_LOAD:
+    case MOTION_LOAD:
         if (s->stores || (s->barriers && (s->stored || !hoist)))
             return false;
         break;
-    case SCHED_STORE:
+    case MOTION_STORE:
         if (hoist || s->stores || s->loads || s->barriers)
             return false;
         break;
@@ -124,7 +123,7 @@ static void
 stays(struct shrink *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
-    const enum sched_order order = schedule_order_of(s->f, in);
+    const enum motion order = motion_of(s->f, in);
     if (ptx_is_pseudo(in))
         return;
     defuse_each(in, note_stays, s);
@@ -134,9 +133,9 @@ stays(struct shrink *s, uint32_t i)
         s->barriers = true;
         return;
     }
-    s->loads |= order == SCHED_LOAD || order == SCHED_ACCESS;
-    s->stores |= order == SCHED_STORE || order == SCHED_ACCESS;
-    s->barriers |= order == SCHED_ACCESS || order == SCHED_STAYS;
+    s->loads |= order == MOTION_LOAD || order == MOTION_ACCESS;
+    s->stores |= order == MOTION_STORE || order == MOTION_ACCESS;
+    s->barriers |= order == MOTION_ACCESS || order == MOTION_FIXED;
 }
 
 static void

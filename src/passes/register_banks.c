@@ -14,7 +14,7 @@
 #include "passes/register_allocate_int.h"
 
 #include "analysis/defuse.h"
-#include "passes/late_operands.h"
+#include "analysis/operands.h"
 #include "ptx/expansion.h"
 
 enum { SOON = 10, MOST_SOURCES = 16 };
@@ -154,7 +154,7 @@ ra_banks_new(const struct ra_graph *g, const struct ptx_func *f, const struct cf
 {
     struct ra_banks *b = ARENA_NEW(mem, struct ra_banks);
     struct defs *defs = defs_new(cfg);
-    struct noting x = {.f = f, .g = g, .operand = late_operands_find(f, defs, mem)};
+    struct noting x = {.f = f, .g = g, .operand = operands_late(f, defs, mem)};
     const uint32_t *weight = ra_block_weights(cfg, mem);
     for (uint32_t k = 0; k < cfg->n; k++)
         for (uint32_t i = cfg->block[k].first; i < cfg->block[k].end; i++) {

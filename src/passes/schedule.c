@@ -8,13 +8,13 @@
 #include "passes/schedule.h"
 #include "passes/schedule_int.h"
 
-#include "passes/late_operands.h"
 #include "passes/pass.h"
 #include "passes/register_allocate_int.h"
 
 #include "analysis/defuse.h"
 #include "analysis/uniform.h"
 #include "analysis/fused.h"
+#include "analysis/operands.h"
 #include "ptx/expansion.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ distances(struct sched *s, const uint32_t *order, uint64_t *loads)
     for (uint32_t k = 0; k < n; k++)
         place[order[k]] = k;
     for (uint32_t i = 0; i < n; i++) {
-        if (s->node.v[i].order != SCHED_LOAD)
+        if (s->node.v[i].order != MOTION_LOAD)
             continue;
         uint32_t near = n, end = schedule_edges_end(s, i);
         for (uint32_t e = s->node.v[i].first; e < end; e++)
@@ -238,7 +238,7 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
     for (uint32_t k = 0; k < n; k++) /* .loc directives within go to the end */
         s->order[first + k] = s->node.v[order[k]].inst;
     for (uint32_t i = first, k = first + n; i < end; i++)
-        if (schedule_is_loc(&s->f->body.v[i]))
+        if (ptx_is_loc(&s->f->body.v[i]))
             s->order[k++] = i;
 }
 
@@ -285,7 +285,7 @@ each_piece(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32_
                 continue;
             }
             for (uint32_t i = first; i < end; i++)
-                if (!schedule_is_loc(&s->f->body.v[i]))
+                if (!ptx_is_loc(&s->f->body.v[i]))
                     schedule_add(s, i);
             s->end = live_units(s);
             s->end_preds = live_predicates(s);
@@ -435,7 +435,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
     s.units = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
     s.order = ARENA_ARRAY(&mem, uint32_t, f->body.n + 1);
     s.operand = !strcmp(pass_arg(a, "operands"), "late")
-                    ? late_operands_find(f, x->defs, &mem)
+                    ? operands_late(f, x->defs, &mem)
                     : ARENA_ARRAY(&mem, bool, f->regs.n + 1);
     for (uint32_t i = 0; i < f->body.n; i++)
         s.order[i] = i;

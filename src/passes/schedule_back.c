@@ -278,7 +278,7 @@ scratch_load(struct back *b)
     const struct sched *s = b->s;
     struct pqueue *q = &b->ready[SCHED_UNIT_MEMORY];
     drop_done(s, q);
-    return !s->by_source && q->n && s->node.v[q->v[0]].order == SCHED_LOAD &&
+    return !s->by_source && q->n && s->node.v[q->v[0]].order == MOTION_LOAD &&
                    schedule_is_scratch(s, &s->node.v[q->v[0]])
                ? q->v[0]
                : UINT32_MAX;

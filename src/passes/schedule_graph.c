@@ -5,12 +5,8 @@
  *
  *     registers   read after write (the latency of the writer), write after read, write after
  *                 write; the carry flag counts as a register
- *     memory      a load and a store, or two stores, that may touch the same bytes; atomics,
- *                 volatile and ordered accesses, barriers and fences against every access. Matrices
- *                 of a warp (ldmatrix, wmma.load, their stores) are loads and stores; an
- *                 asynchronous copy is a load from global memory and a store to scratchpad, and
- *                 its group is committed behind it: so they are for ptxas, which moves loads
- *                 from global memory over LDGSTS, LDGDEPBAR and LDSM.
+ *     memory      accesses that may touch the same bytes, and those that keep their order
+ *                 (analysis/motion.h)
  *
  * Cost: O(operands + accesses x MOST_PENDING). */
 #include "passes/schedule_int.h"
@@ -18,107 +14,12 @@
 #include "passes/register_allocate_int.h"
 
 #include "analysis/defuse.h"
+#include "analysis/motion.h"
 #include "ptx/expansion.h"
 
 enum {
     MOST_PENDING = 256
 }; /* accesses that a later one is compared with; then a fence */
-
-/* -- instructions -- */
-
-bool
-schedule_is_loc(const struct ptx_inst *in)
-{
-    return in->op == PTX_OP_DIRECTIVE && in->text && !strncmp(in->text, ".loc", 4);
-}
-
-static bool
-reads_clock(const struct ptx_inst *in)
-{
-    for (unsigned i = 0; i < in->nops; i++) {
-        unsigned s = in->ops[i].sreg;
-        if (in->ops[i].kind == PTX_OPD_SREG &&
-            (s == PTX_SREG_CLOCK || s == PTX_SREG_CLOCK_HI || s == PTX_SREG_CLOCK64 ||
-             s == PTX_SREG_GLOBALTIMER || s == PTX_SREG_GLOBALTIMER_LO ||
-             s == PTX_SREG_GLOBALTIMER_HI || s == PTX_SREG_PM || s == PTX_SREG_PM64))
-            return true;
-    }
-    return false;
-}
-
-/* An access that other threads may watch. */
-static bool
-is_ordered(const struct ptx_inst *in)
-{
-    unsigned sem = in->mod[PTX_MG_SEM];
-    return (sem && sem != PTX_SEM_WEAK) || in->mod[PTX_MG_MMIO] ||
-           in->mod[PTX_MG_CACHE] == PTX_CACHE_CV;
-}
-
-/* What cannot change while the kernel runs: its parameters, constants, and what it promises
- * to read only (ld.global.nc, PTX ISA 9.7.9.9). */
-static bool
-reads_constant(const struct ptx_func *f, const struct ptx_inst *in)
-{
-    enum ptx_space s = ptx_inst_space(in);
-    return in->op == PTX_OP_LD &&
-           (s == PTX_SPACE_CONST || in->mod[PTX_MG_NC] ||
-            (s == PTX_SPACE_PARAM && f->is_entry && in->ops[1].kind == PTX_OPD_ADDR &&
-             in->ops[1].var && in->ops[1].var->is_param));
-}
-
-static bool
-commits_copies(const struct ptx_inst *in)
-{
-    return in->op == PTX_OP_CPGROUP && in->mod[PTX_MG_CPOP] == PTX_CPOP_COMMIT;
-}
-
-enum sched_order
-schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in)
-{
-    const struct ptx_op_info *op = &ptx_ops[in->op];
-    if (op->flags & (PTX_PSEUDO | PTX_JUMP | PTX_ENDS | PTX_EXTENSION | PTX_REFUSED) ||
-        reads_clock(in))
-        return SCHED_STAYS;
-    if (in->op == PTX_OP_CPASYNC || commits_copies(in))
-        return SCHED_STORE;
-    if (op->unit == PTX_UNIT_BARRIER || op->flags & PTX_ATOMIC)
-        return SCHED_ACCESS;
-    if (op->flags & (PTX_LOAD | PTX_STORE) && is_ordered(in))
-        return SCHED_ACCESS;
-    if (in->op == PTX_OP_ST || in->op == PTX_OP_STMATRIX || in->op == PTX_OP_WMMASTORE)
-        return SCHED_STORE;
-    if (in->op == PTX_OP_LDMATRIX || in->op == PTX_OP_WMMALOAD)
-        return SCHED_LOAD;
-    if (op->flags & PTX_STORE)
-        return SCHED_ACCESS;
-    if (op->flags & PTX_LOAD)
-        return op->flags & PTX_SIDE                          ? SCHED_ACCESS
-               : reads_constant(f, in) || ptx_is_texture(in) ? SCHED_FREE
-                                                             : SCHED_LOAD;
-    if (op->flags & PTX_SIDE)
-        return op->flags & PTX_CROSSLANE ? SCHED_FREE : SCHED_STAYS;
-    return op->unit == PTX_UNIT_MEM || op->unit == PTX_UNIT_BRANCH ? SCHED_STAYS
-                                                                   : SCHED_FREE;
-}
-
-bool
-schedule_load_stops(const struct ptx_func *f, const struct ptx_inst *load,
-                    const struct ptx_inst *in)
-{
-    const enum ptx_space a = ptx_inst_space(load), b = ptx_inst_space(in);
-    if (ptx_is_pseudo(in))
-        return false;
-    switch (schedule_order_of(f, in)) {
-    case SCHED_FREE:
-    case SCHED_LOAD:
-        return false;
-    case SCHED_STORE:
-        return !ptx_is_texture(load) && (!a || !b || a == b);
-    default:
-        return in->op != PTX_OP_BRA;
-    }
-}
 
 /* -- dependences -- */
 
@@ -256,81 +157,34 @@ writer_of(struct sched *s, int32_t r)
     return n ? use_of(s, at)->writer : 0;
 }
 
-static const struct ptx_operand *
-address_of(const struct ptx_inst *in)
-{
-    for (unsigned i = 0; i < in->nops; i++)
-        if (in->ops[i].kind == PTX_OPD_ADDR)
-            return &in->ops[i];
-    return NULL;
-}
-
-static int64_t
-bytes_of(const struct ptx_inst *in)
-{
-    static const uint8_t elements[PTX_NMODS] = {[PTX_VEC_V2] = 2, [PTX_VEC_V4] = 4};
-    unsigned v = in->mod[PTX_MG_VEC], n = elements[v];
-    return v && !n ? INT32_MAX : (int64_t)ptx_type_bytes(in->type[0]) * (v ? n : 1);
-}
-
-/* May the access touch bytes that an asynchronous copy touches? The copy reads global memory and
- * writes scratchpad. */
-static bool
-overlaps_copy(const struct ptx_inst *in, enum sched_order order)
-{
-    const enum ptx_space space = ptx_inst_space(in);
-    return in->op == PTX_OP_CPASYNC || commits_copies(in) || !space ||
-           space == PTX_SPACE_SHARED ||
-           (space == PTX_SPACE_GLOBAL && order == SCHED_STORE);
-}
-
-/* May the two touch the same bytes? */
 static bool
 may_overlap(const struct sched *s, const struct sched_node *x, const struct sched_node *y)
 {
-    const struct ptx_inst *a = &s->f->body.v[x->inst], *b = &s->f->body.v[y->inst];
-    enum ptx_space sa = ptx_inst_space(a), sb = ptx_inst_space(b);
-    if (a->op == PTX_OP_CPASYNC)
-        return overlaps_copy(b, y->order);
-    if (b->op == PTX_OP_CPASYNC)
-        return overlaps_copy(a, x->order);
-    if (commits_copies(a) || commits_copies(b))
-        return commits_copies(a) && commits_copies(b);
-    if (sa && sb && sa != sb)
-        return false;
-    if ((a->op != PTX_OP_LD && a->op != PTX_OP_ST) ||
-        (b->op != PTX_OP_LD && b->op != PTX_OP_ST))
-        return true;
-    const struct ptx_operand *p = address_of(a), *q = address_of(b);
-    if (!p || !q)
-        return true;
-    if (p->reg < 0 && q->reg < 0 && p->var && q->var && p->var != q->var)
-        return p->var->dynamic && q->var->dynamic; /* extern arrays are one storage */
-    if (p->reg != q->reg || p->var != q->var || x->base_at != y->base_at)
-        return true;
-    return p->off < q->off + bytes_of(b) && q->off < p->off + bytes_of(a);
+    return motion_may_overlap(
+        (struct motion_access){&s->f->body.v[x->inst], x->order, x->base_at},
+        (struct motion_access){&s->f->body.v[y->inst], y->order, y->base_at});
 }
 
 static void
 note_access(struct sched *s, struct sched_node *n)
 {
-    enum sched_order o = n->order;
-    if (o == SCHED_FREE)
+    enum motion o = n->order;
+    if (o == MOTION_FREE)
         return;
     if (s->loads.n + s->stores.n >= MOST_PENDING)
-        o = SCHED_ACCESS;
+        o = MOTION_ACCESS;
     if (s->fence)
         add_edge(s, s->fence - 1, s->at, SCHED_WHY_FENCE);
     for (size_t i = 0; i < s->stores.n; i++)
-        if (o == SCHED_ACCESS || may_overlap(s, n, &s->node.v[s->stores.v[i]]))
+        if (o == MOTION_ACCESS || may_overlap(s, n, &s->node.v[s->stores.v[i]]))
             add_edge(s, s->stores.v[i], s->at, SCHED_WHY_MEMORY);
-    for (size_t i = 0; i < s->loads.n && o != SCHED_LOAD; i++)
-        if (o == SCHED_ACCESS || may_overlap(s, n, &s->node.v[s->loads.v[i]]))
+    for (size_t i = 0; i < s->loads.n && o != MOTION_LOAD; i++)
+        if (o == MOTION_ACCESS || may_overlap(s, n, &s->node.v[s->loads.v[i]]))
             add_edge(s, s->loads.v[i], s->at, SCHED_WHY_MEMORY);
-    if (o == SCHED_ACCESS) {
+    if (o == MOTION_ACCESS) {
         s->fence = s->at + 1;
         s->loads.n = s->stores.n = 0;
-    } else if (o == SCHED_LOAD) {
+    } else if (o == MOTION_LOAD) {
         *vec_push(&s->loads) = s->at;
     } else {
         *vec_push(&s->stores) = s->at;
@@ -344,12 +198,12 @@ schedule_add(struct sched *s, uint32_t i)
     s->at = (uint32_t)s->node.n;
     struct sched_node *n = vec_push(&s->node);
     n->inst = i;
-    n->order = (uint8_t)schedule_order_of(s->f, in);
+    n->order = (uint8_t)motion_of(s->f, in);
     n->operand = in->nops && in->ops[0].kind == PTX_OPD_REG &&
                  s->operand[in->ops[0].reg] && defuse_is_dest(in, 0);
     n->between = s->expanded ? (uint8_t)ptx_machine_registers(in) : 0;
     schedule_cost(s, n);
-    const struct ptx_operand *p = address_of(in);
+    const struct ptx_operand *p = motion_address(in);
     if (p && p->reg >= 0)
         n->base_at = writer_of(s, p->reg);
     note_access(s, n);
@@ -440,7 +294,7 @@ static bool
 ends_piece(const struct sched *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
-    return s->expanded && !schedule_is_loc(in) && ptx_machine_branches(in);
+    return s->expanded && !ptx_is_loc(in) && ptx_machine_branches(in);
 }
 
 bool
@@ -450,14 +304,14 @@ schedule_stays(const struct sched *s, uint32_t i)
     return (s->apart && bitset_has(s->apart, i)) ||
            (s->expanded && (in->op == PTX_OP_RCPF || in->op == PTX_OP_SQRTF) &&
             ptx_machine_branches(in)) ||
-           schedule_order_of(s->f, &s->f->body.v[i]) == SCHED_STAYS;
+           motion_of(s->f, &s->f->body.v[i]) == MOTION_FIXED;
 }
 
 uint32_t
 schedule_piece(const struct sched *s, const struct cfg_block *b, uint32_t end)
 {
     uint32_t first = end;
-    while (first > b->first && (schedule_is_loc(&s->f->body.v[first - 1]) ||
+    while (first > b->first && (ptx_is_loc(&s->f->body.v[first - 1]) ||
                                 (!schedule_stays(s, first - 1) &&
                                  (first == end || !ends_piece(s, first - 1)))))
         first--;
@@ -497,14 +351,14 @@ schedule_reorder(struct ptx_func *f, const uint32_t *order)
     int32_t *loc = xmalloc((n + 1) * sizeof *loc), at = -1;
     memcpy(was, f->body.v, n * sizeof *was);
     for (size_t i = 0; i < n; i++) {
-        at = schedule_is_loc(&was[i]) ? (int32_t)i : at;
+        at = ptx_is_loc(&was[i]) ? (int32_t)i : at;
         loc[i] = at;
     }
     f->body.n = 0;
     at = -1;
     for (size_t k = 0; k < n; k++) {
         uint32_t i = order[k];
-        if (schedule_is_loc(&was[i]))
+        if (ptx_is_loc(&was[i]))
             continue;
         if (loc[i] != at && loc[i] >= 0)
             *vec_push(&f->body) = was[loc[i]];

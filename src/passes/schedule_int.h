@@ -1,7 +1,7 @@
 /* schedule_int.h: between the files of pass schedule.
  *
  *   schedule.c        the pass: pieces of blocks, the order of each, settings
- *   schedule_graph.c  what may move over what: pieces and their dependences
+ *   schedule_graph.c  pieces and their dependences
  *   schedule_units.c  what instructions cost: units, latencies
  *   schedule_back.c   an order of a piece from its end, within a number of registers
  *   schedule_lean.c   an order of a piece that makes little live at once
@@ -12,18 +12,11 @@
 #define ALLOT_PASSES_SCHEDULE_INT_H
 
 #include "analysis/live.h"
+#include "analysis/motion.h"
 #include "passes/register_step.h"
 #include "passes/schedule.h"
 #include "ptx/ir.h"
-
-/* How an instruction may move. */
-enum sched_order {
-    SCHED_FREE,   /* with its registers */
-    SCHED_LOAD,   /* not over a store that may touch its bytes */
-    SCHED_STORE,  /* not over an access that may touch its bytes */
-    SCHED_ACCESS, /* not over any access */
-    SCHED_STAYS   /* ends a piece */
-};
+#include "ptx/loc.h"
 
 /* What an instruction keeps busy, as ptxas takes it. */
 enum sched_unit {
@@ -68,7 +61,7 @@ struct sched_edge {
 
 struct sched_node {
     uint32_t inst;
-    uint8_t order;          /* enum sched_order */
+    uint8_t order;          /* enum motion */
     int32_t latency, taken; /* of the machine; as the order takes it */
     int32_t until;          /* ... to what stands behind the piece */
     uint8_t unit, slots;    /* enum sched_unit; issue slots */
@@ -157,15 +150,8 @@ void schedule_note_loads(struct sched *s, const uint32_t *order, uint32_t first)
 void schedule_tell_loads(const struct schedule_loads *l, const struct ptx_func *f,
                          struct strbuf *report);
 
-/* How the instruction may move. */
-enum sched_order schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in);
-/* Whether the load may not go over the instruction: a store to its space, or what keeps accesses. */
-bool schedule_load_stops(const struct ptx_func *f, const struct ptx_inst *load,
-                         const struct ptx_inst *in);
 /* Whether instruction i of the body ends a piece: it stays, or lanes come together at it. */
 bool schedule_stays(const struct sched *s, uint32_t i);
-/* A .loc directive: it follows the instruction behind it. */
-bool schedule_is_loc(const struct ptx_inst *in);
 /* Appends instruction i of the body to the piece: its node and the edges to it. */
 void schedule_add(struct sched *s, uint32_t i);
 /* Sorts the piece's edges and finds the nodes' heights and depths. behind: the instruction of the

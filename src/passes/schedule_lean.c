@@ -46,7 +46,7 @@ holds_loads(const struct sched *s, uint32_t i)
     const uint32_t end = schedule_edges_in_end(s, i);
     for (uint32_t e = s->node.v[i].first_in; e < end; e++)
         if (s->pred.v[e].why == SCHED_WHY_MEMORY &&
-            s->node.v[s->pred.v[e].from].order == SCHED_LOAD)
+            s->node.v[s->pred.v[e].from].order == MOTION_LOAD)
             return true;
     return false;
 }

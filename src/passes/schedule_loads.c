@@ -126,7 +126,7 @@ static uint32_t
 line_near(const struct ptx_func *f, uint32_t i)
 {
     for (uint32_t k = i; k < f->body.n && k < i + 4; k++)
-        if (f->body.v[k].line && !schedule_is_loc(&f->body.v[k]))
+        if (f->body.v[k].line && !ptx_is_loc(&f->body.v[k]))
             return f->body.v[k].line;
     return 0;
 }
@@ -139,7 +139,7 @@ bound_by_start(const struct sched *s, uint32_t first, struct schedule_load *l)
     const struct cfg_block *b = &g->block[g->block_of[first]];
     uint32_t k = first;
     while (k > b->first &&
-           (schedule_is_loc(&f->body.v[k - 1]) || f->body.v[k - 1].op == PTX_OP_LABEL ||
+           (ptx_is_loc(&f->body.v[k - 1]) || f->body.v[k - 1].op == PTX_OP_LABEL ||
             f->body.v[k - 1].op == PTX_OP_DIRECTIVE))
         k--;
     if (k > b->first) {

@@ -16,10 +16,10 @@
  *
  * O(instructions x depth of the dominators), and MOST_BETWEEN blocks for each load. */
 #include "passes/pass.h"
-#include "passes/schedule_int.h"
 
 #include "analysis/defuse.h"
 #include "analysis/loops.h"
+#include "analysis/motion.h"
 #include "ptx/expansion.h"
 
 enum { MOST_BETWEEN = 64, NOWHERE = -1 };
@@ -68,7 +68,7 @@ stops_in(const struct sinker *s, uint32_t first, uint32_t end,
          const struct ptx_inst *load)
 {
     for (uint32_t i = first; i < end; i++)
-        if (schedule_load_stops(s->f, load, &s->f->body.v[i]))
+        if (motion_stops_load(s->f, load, &s->f->body.v[i]))
             return true;
     return false;
 }
@@ -102,9 +102,9 @@ static bool
 may_sink(const struct sinker *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
-    const enum sched_order order = schedule_order_of(s->f, in);
-    return (order == SCHED_FREE || order == SCHED_LOAD) && in->guard < 0 && !in->power &&
-           !in->mod[PTX_MG_CC] && !ptx_machine_branches(in) &&
+    const enum motion order = motion_of(s->f, in);
+    return (order == MOTION_FREE || order == MOTION_LOAD) && in->guard < 0 &&
+           !in->power && !in->mod[PTX_MG_CC] && !ptx_machine_branches(in) &&
            !(ptx_ops[in->op].flags & (PTX_CCIN | PTX_CROSSLANE | PTX_SIDE)) &&
            defs_single(s->defs, i);
 }
@@ -134,7 +134,7 @@ find_place(struct sinker *s, uint32_t i)
     for (; to != from; to = b[to].idom)
         if (s->loops->innermost[to] == s->loops->innermost[from] &&
             !cfg_postdominates(s->g, to, from) &&
-            (schedule_order_of(s->f, in) != SCHED_LOAD ||
+            (motion_of(s->f, in) != MOTION_LOAD ||
              memory_stays(s, i, (uint32_t)from, (uint32_t)to)))
             break;
     return to == from ? NOWHERE : to;
