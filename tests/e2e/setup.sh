@@ -60,4 +60,9 @@ has err "x: nothing is installed on System arch : tools/packages.txt lists what 
 has err "x: cmake failed"
 check "another system: no names" 1 on arch "" tree/x packages
 has err "tools/packages.txt has those of Debian, Ubuntu and Fedora"
+
+# What other package managers are given has this version.
+version=$(sed -n 's/^#define ALLOT_VERSION "\(.*\)"/\1/p' "$src/include/allot/allot.h")
+is "the recipe's version" "$(sed -n 's/^  version: "\(.*\)"/\1/p' "$src/recipe/recipe.yaml")" "$version"
+is "the flake's line of the header" "$(grep -c '^#define ALLOT_VERSION "[^"]*"$' "$src/include/allot/allot.h")" 1
 finish setup
