@@ -263,7 +263,7 @@ same_but_registers(const struct ptx_inst *a, const struct ptx_inst *b)
 {
     return a->op == b->op && a->nops == b->nops && a->ntypes == b->ntypes &&
            !memcmp(a->type, b->type, a->ntypes) &&
-           !memcmp(a->mod, b->mod, PTX_NMODGROUPS) && (a->guard < 0) == (b->guard < 0) &&
+           !memcmp(a->mod, b->mod, PTX_NMODGROUPS * sizeof *a->mod) && (a->guard < 0) == (b->guard < 0) &&
            a->guard_neg == b->guard_neg && a->text == b->text;
 }
 

@@ -98,7 +98,7 @@ same_inst(const struct ptx_inst *a, const struct ptx_inst *b)
     if (a->op != b->op || a->nops != b->nops || a->guard != b->guard ||
         a->guard_neg != b->guard_neg || a->text != b->text || a->ntypes != b->ntypes ||
         memcmp(a->type, b->type, sizeof a->type) ||
-        memcmp(a->mod, b->mod, PTX_NMODGROUPS))
+        memcmp(a->mod, b->mod, PTX_NMODGROUPS * sizeof *a->mod))
         return false;
     for (unsigned k = 0; k < a->nops; k++)
         if (!ptx_operand_same(&a->ops[k], &b->ops[k]))

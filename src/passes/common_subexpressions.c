@@ -82,7 +82,7 @@ static bool
 same_value(const struct ptx_func *f, const struct ptx_inst *a, const struct ptx_inst *b)
 {
     if (a->op != b->op || a->nops != b->nops || a->ntypes != b->ntypes ||
-        memcmp(a->type, b->type, a->ntypes) || memcmp(a->mod, b->mod, PTX_NMODGROUPS) ||
+        memcmp(a->type, b->type, a->ntypes) || memcmp(a->mod, b->mod, PTX_NMODGROUPS * sizeof *a->mod) ||
         f->regs.v[a->ops[0].reg].type != f->regs.v[b->ops[0].reg].type)
         return false;
     for (unsigned i = 1; i < a->nops; i++)

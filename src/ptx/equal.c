@@ -132,7 +132,7 @@ equal_inst(const struct diff *d, const struct ptx_func *f, const struct ptx_func
     const struct ptx_inst *a = &f->body.v[i], *b = &g->body.v[i];
     bool same = a->op == b->op && a->ntypes == b->ntypes && a->nops == b->nops &&
                 !memcmp(a->type, b->type, sizeof a->type) &&
-                !memcmp(a->mod, b->mod, PTX_NMODGROUPS) && a->guard_neg == b->guard_neg && a->power == b->power &&
+                !memcmp(a->mod, b->mod, PTX_NMODGROUPS * sizeof *a->mod) && a->guard_neg == b->guard_neg && a->power == b->power &&
                 equal_reg(f, g, a->guard, b->guard) && same_text(a->text, b->text);
     for (unsigned k = 0; same && k < a->nops; k++)
         same = equal_operand(f, g, &a->ops[k], &b->ops[k]);

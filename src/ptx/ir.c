@@ -167,13 +167,13 @@ ptx_inst_barrier(const struct ptx_inst *in)
     }
 }
 
-const uint8_t ptx_no_mods[PTX_NMODGROUPS];
+const uint16_t ptx_no_mods[PTX_NMODGROUPS];
 
 void
 ptx_set_mod(struct ptx_module *m, struct ptx_inst *in, unsigned group, unsigned mod)
 {
-    uint8_t *own = arena_dup(&m->mem, in->mod, PTX_NMODGROUPS);
-    own[group] = (uint8_t)mod;
+    uint16_t *own = arena_dup(&m->mem, in->mod, PTX_NMODGROUPS * sizeof *own);
+    own[group] = (uint16_t)mod;
     in->mod = own;
 }
 

@@ -136,7 +136,7 @@ struct ptx_inst {
     uint8_t type[4]; /* enum ptx_type, in the order written */
     /* enum ptx_mod of each of the PTX_NMODGROUPS groups, 0: none. Never NULL; shared by
      * the instructions of a spelling: ptx_set_mod changes it. */
-    const uint8_t *mod;
+    const uint16_t *mod;
     int32_t guard; /* guard predicate register, -1: none */
     bool guard_neg;
     /* With a guard: nobody reads what its destinations held in the lanes that it leaves
@@ -354,7 +354,7 @@ int32_t ptx_reg_new(struct ptx_func *f, enum ptx_type type);
 /* A fresh label; its index. The LABEL instruction is the caller's to insert. */
 int32_t ptx_label_new(struct ptx_func *f);
 /* An instruction without modifiers has this. */
-extern const uint8_t ptx_no_mods[PTX_NMODGROUPS];
+extern const uint16_t ptx_no_mods[PTX_NMODGROUPS];
 /* Gives the instruction modifiers of its own that differ in one group. */
 void ptx_set_mod(struct ptx_module *m, struct ptx_inst *in, unsigned group, unsigned mod);
 /* Deep copy of n operands into the module's arena. */

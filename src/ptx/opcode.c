@@ -43,7 +43,9 @@ const char *const ptx_first_target[PTX_NOPS] = {
 };
 
 _Static_assert(PTX_NMODGROUPS <= 128, "ptx_op_info.groups has one bit for each group");
-_Static_assert(PTX_NMODS <= 256, "ptx_inst.mod holds a modifier in a byte");
+_Static_assert(PTX_NMODS <= UINT16_MAX, "ptx_inst.mod holds a modifier in 16 bits");
+_Static_assert(PTX_CACHE_WT <= 255 && PTX_CMP_NAN <= 255 && PTX_BOOL_XOR <= 255,
+               "the executor's records hold these in a byte");
 
 bool
 ptx_only_target(unsigned op)

@@ -167,11 +167,11 @@ is_mod(const struct word *w, unsigned m)
 /* Fits the words to the row. On failure *bad is the first word the row does not take, or
  * -1 where the row misses something, and *missing the groups it misses. */
 static bool
-fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, uint8_t *mods,
+fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, uint16_t *mods,
     int *bad, ptx_groups *missing)
 {
     memset(in, 0, sizeof *in);
-    memset(mods, 0, PTX_NMODGROUPS);
+    memset(mods, 0, PTX_NMODGROUPS * sizeof *mods);
     in->op = (uint16_t)(r - rows);
     in->guard = -1;
     in->mod = mods;
@@ -190,7 +190,7 @@ fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, uint8_t
             unsigned g = ptx_mods[m].group;
             if (!(r->info->groups >> g & 1) || mods[g] || !is_mod(w, m))
                 continue;
-            mods[g] = (uint8_t)m;
+            mods[g] = (uint16_t)m;
             have |= (ptx_groups)1 << g;
             taken = true;
         }
@@ -326,7 +326,7 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
     int best_bad = -2;
     ptx_groups best_missing = 0;
     struct ptx_inst in;
-    uint8_t mods[PTX_NMODGROUPS];
+    uint16_t mods[PTX_NMODGROUPS];
     for (const struct row *r = first; r; r = r->next >= 0 ? &rows[r->next] : NULL) {
         int bad;
         ptx_groups missing;
@@ -502,7 +502,7 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
     const struct row *r = &rows[first];
     int bad;
     ptx_groups missing;
-    uint8_t mods[PTX_NMODGROUPS];
+    uint16_t mods[PTX_NMODGROUPS];
     while (r &&
            !(r->open ? fits_open(r, &sp, n) : fit(r, &sp, &in, mods, &bad, &missing)))
         r = r->next >= 0 ? &rows[r->next] : NULL;

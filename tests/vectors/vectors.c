@@ -260,7 +260,7 @@ lane_vector(struct walk *w, const struct ptx_inst *in)
 }
 
 static void
-each_modifier(struct walk *w, struct ptx_inst *in, uint8_t *mod, unsigned group)
+each_modifier(struct walk *w, struct ptx_inst *in, uint16_t *mod, unsigned group)
 {
     while (group < PTX_NMODGROUPS && !(ptx_ops[in->op].groups >> group & 1))
         group++;
@@ -273,7 +273,7 @@ each_modifier(struct walk *w, struct ptx_inst *in, uint8_t *mod, unsigned group)
     each_modifier(w, in, mod, group + 1);
     for (unsigned m = 1; m < PTX_NMODS; m++)
         if (ptx_mods[m].group == group) {
-            mod[group] = (uint8_t)m;
+            mod[group] = (uint16_t)m;
             each_modifier(w, in, mod, group + 1);
         }
     mod[group] = 0;
@@ -295,7 +295,7 @@ lane_vectors(struct walk *w)
         in.type[1] = x->type[1];
         if (in.op == PTX_OP_CVTPACK8)
             in.type[in.ntypes++] = PTX_B32;
-        uint8_t mod[PTX_NMODGROUPS] = {0}; /* in.mod is a shared one */
+        uint16_t mod[PTX_NMODGROUPS] = {0}; /* in.mod is a shared one */
         in.mod = mod;
         each_modifier(w, &in, mod, 0);
     }

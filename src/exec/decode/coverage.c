@@ -70,7 +70,7 @@ split_types(const char *s, struct row_types *t)
 /* Legal with the modifiers that are set and `more` others, from modifier `from` on, with some
  * type in the first place (type: with this one)? */
 static bool
-legal_with(struct ptx_inst *in, uint8_t *mod, const struct row_types *t, unsigned from,
+legal_with(struct ptx_inst *in, uint16_t *mod, const struct row_types *t, unsigned from,
            unsigned more)
 {
     if (!t->nplaces && is_legal(in))
@@ -84,7 +84,7 @@ legal_with(struct ptx_inst *in, uint8_t *mod, const struct row_types *t, unsigne
         const unsigned g = ptx_mods[m].group;
         if (mod[g] || !(ptx_ops[in->op].groups >> g & 1))
             continue;
-        mod[g] = (uint8_t)m;
+        mod[g] = (uint16_t)m;
         const bool is = legal_with(in, mod, t, m + 1, more - 1);
         mod[g] = 0;
         if (is)
@@ -100,7 +100,7 @@ enum { TIED = 3 };
 static void
 find_legal(unsigned op, struct found *f)
 {
-    uint8_t mod[PTX_NMODGROUPS] = {0};
+    uint16_t mod[PTX_NMODGROUPS] = {0};
     struct ptx_inst in = {.op = (uint16_t)op, .guard = -1, .mod = mod};
     struct row_types t;
     split_types(ptx_ops[op].types, &t);
@@ -112,7 +112,7 @@ find_legal(unsigned op, struct found *f)
         const unsigned g = ptx_mods[m].group;
         if (!(ptx_ops[op].groups >> g & 1))
             continue;
-        mod[g] = (uint8_t)m;
+        mod[g] = (uint16_t)m;
         f->used[m] = legal_with(&in, mod, &t, 1, TIED);
         mod[g] = 0;
     }
@@ -127,7 +127,7 @@ find_legal(unsigned op, struct found *f)
 
 /* Forms from modifier group g on for which there is a lane function; mod: in's own. */
 static unsigned
-count_forms(struct ptx_inst *in, uint8_t *mod, unsigned g, struct found *f)
+count_forms(struct ptx_inst *in, uint16_t *mod, unsigned g, struct found *f)
 {
     while (g < PTX_NMODGROUPS && !(ptx_ops[in->op].groups >> g & 1))
         g++;
@@ -141,7 +141,7 @@ count_forms(struct ptx_inst *in, uint8_t *mod, unsigned g, struct found *f)
     unsigned n = count_forms(in, mod, g + 1, f);
     for (unsigned m = 1; m < PTX_NMODS; m++)
         if (ptx_mods[m].group == g) {
-            mod[g] = (uint8_t)m;
+            mod[g] = (uint16_t)m;
             n += count_forms(in, mod, g + 1, f);
         }
     mod[g] = 0;
@@ -153,7 +153,7 @@ static void
 count_types(struct ptx_inst *in, const char *types, struct found *f)
 {
     if (!*types) {
-        uint8_t mod[PTX_NMODGROUPS] = {0};
+        uint16_t mod[PTX_NMODGROUPS] = {0};
         in->mod = mod;
         unsigned n = count_forms(in, mod, 0, f);
         in->mod = ptx_no_mods;

@@ -10,7 +10,7 @@ enum { FRAG_REGS = 8 };                      /* registers of a fragment, at most
 enum matrix_operand { MAT_A, MAT_B, MAT_C }; /* C: D too */
 
 struct matrix_shape {
-    uint8_t mod; /* enum ptx_mod of group SHAPE */
+    uint16_t mod; /* enum ptx_mod of group SHAPE */
     uint16_t m, n, k;
 };
 

@@ -568,7 +568,7 @@ check_types(struct decoder *d, const struct tensor_plan *p, const struct matrix_
         return decode_refuse(d, "the accumulators have the same type in this shape");
     if (!wmma && f == T_F16 && p->td == PTX_F16 && p->tc != PTX_F16)
         return decode_refuse(d, "an .f16 result has an .f16 accumulator");
-    const uint8_t *mod = d->in->mod;
+    const uint16_t *mod = d->in->mod;
     bool volta = !wmma && s->mod == PTX_SHAPE_M8N8K4 && f == T_F16;
     if (!mod[PTX_MG_LAYOUT] || !mod[PTX_MG_BLAYOUT])
         return decode_refuse(d, "the layouts of a and b are missing, such as .row.col");
@@ -688,7 +688,7 @@ dec_product(struct decoder *d, bool wmma)
 static bool
 dec_wmma(struct decoder *d)
 {
-    const uint8_t *mod = d->in->mod;
+    const uint16_t *mod = d->in->mod;
     return mod[PTX_MG_WLOAD]    ? decode_wmma_load(d)
            : mod[PTX_MG_WSTORE] ? decode_wmma_store(d)
                                 : dec_product(d, true);

@@ -740,7 +740,7 @@ test_three_sources(void **state)
         snprintf(text, sizeof text, "%s%s%s.f32", max ? "max" : "min", ftz ? ".ftz" : "",
                  nan ? ".NaN" : "");
         assert_true(util_inst(&in, text));
-        uint8_t mods[PTX_NMODGROUPS];
+        uint16_t mods[PTX_NMODGROUPS];
         memcpy(mods, in.mod, sizeof mods);
         mods[PTX_MG_ABS] = abs ? PTX_ABS_ABS : 0;
         in.mod = mods;

@@ -91,7 +91,7 @@ check(const struct ptx_inst *in, uint64_t *rng)
 }
 
 /* All members, or none, of each group the row takes. */
-static uint8_t mods[PTX_NMODGROUPS];
+static uint16_t mods[PTX_NMODGROUPS];
 
 static void
 each_modifier(struct ptx_inst *in, unsigned group, uint64_t *rng)
@@ -106,7 +106,7 @@ each_modifier(struct ptx_inst *in, unsigned group, uint64_t *rng)
     each_modifier(in, group + 1, rng);
     for (unsigned m = 1; m < PTX_NMODS; m++)
         if (ptx_mods[m].group == group) {
-            mods[group] = (uint8_t)m;
+            mods[group] = (uint16_t)m;
             each_modifier(in, group + 1, rng);
         }
     mods[group] = 0;

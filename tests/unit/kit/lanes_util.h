@@ -42,9 +42,9 @@ util_next_list(const char *types)
 static inline bool
 util_fits(struct ptx_inst *in, unsigned op, const char *suffixes)
 {
-    static uint8_t pool[256][PTX_NMODGROUPS];
+    static uint16_t pool[256][PTX_NMODGROUPS];
     static unsigned used;
-    uint8_t *mods = memset(pool[used++ % 256], 0, sizeof *pool);
+    uint16_t *mods = memset(pool[used++ % 256], 0, sizeof *pool);
     memset(in, 0, sizeof *in);
     in->op = (uint16_t)op;
     in->guard = -1;
@@ -59,7 +59,7 @@ util_fits(struct ptx_inst *in, unsigned op, const char *suffixes)
             if (!(ptx_ops[op].groups >> g & 1) || in->mod[g] ||
                 strlen(ptx_mods[m].text) != n || memcmp(ptx_mods[m].text, p, n))
                 continue;
-            mods[g] = (uint8_t)m;
+            mods[g] = (uint16_t)m;
             found = true;
         }
         if (!found) {

@@ -72,7 +72,7 @@ token_register(const struct ptx_inst *in, const char *tok)
 static bool
 wants(const struct ptx_inst *in, char letter, unsigned nth)
 {
-    const uint8_t *m = in->mod;
+    const uint16_t *m = in->mod;
     bool cas = m[PTX_MG_ATOMOP] == PTX_ATOMOP_CAS;
     switch (in->op) {
     case PTX_OP_ATOM:
@@ -174,7 +174,7 @@ spell(const struct ptx_inst *in)
 /* -- combinations -- */
 
 struct choice {
-    uint8_t n, v[64];
+    uint16_t n, v[64];
 };
 
 static void
@@ -199,14 +199,14 @@ spell_row(unsigned op, uint64_t *rng)
         x->v[x->n++] = 0;
         for (unsigned m = 1; m < PTX_NMODS; m++)
             if (ptx_mods[m].group == g)
-                x->v[x->n++] = (uint8_t)m;
+                x->v[x->n++] = (uint16_t)m;
     }
     double total = 1;
     for (unsigned i = 0; i < nt + ng; i++)
         total *= c[i].n;
     bool some = total > MOST;
     for (unsigned k = 0; k < (some ? MOST : (unsigned)total); k++) {
-        uint8_t mods[PTX_NMODGROUPS] = {0};
+        uint16_t mods[PTX_NMODGROUPS] = {0};
         struct ptx_inst in = {.op = (uint16_t)op, .guard = -1, .mod = mods};
         unsigned rest = k;
         for (unsigned i = 0; i < nt + ng; i++) {
