@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "report/chart.h"
+#include "report/figure_kept.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,11 +28,16 @@ static const struct cli_cmd cmd = {
     "A NAME is an experiment under papers/ ('001/fig2.13') or a file of your own (.yaml).\n"
     "--write-docs keeps our values beside the experiment (papers/001/results/fig2.13.csv)\n"
     "and fills the page's blocks from what is kept there: from <!-- paper NAME --> to\n"
-    "<!-- end -->. Without a NAME it fills the blocks only.",
+    "<!-- end -->. Without a NAME it fills the blocks only.\n"
+    "--quick runs a figure's small version. Its values are kept too (papers/001/quick/):\n"
+    "--quick --check fails where they are not today's, --quick --keep keeps today's.\n"
+    "--stale lists the figures whose kept results are old, and what has changed since.",
     "  allot paper --list\n"
     "  allot paper 001/fig2.13 --out figures\n"
     "  allot paper --all --quick --db quick.db\n"
-    "  allot paper --all --write-docs\n"};
+    "  allot paper --all --write-docs\n"
+    "  allot paper --all --quick --check --db quick.db\n"
+    "  allot paper --stale\n"};
 
 static int
 list(void)
@@ -58,6 +64,23 @@ fill_page(const char *page, bool check)
     return ok && !b.missing && !(b.check && b.stale) ? EXIT_OK : EXIT_FAILED;
 }
 
+static int
+list_stale(const struct cli_list *names)
+{
+    struct strbuf out = {0};
+    struct figure_ages a = {0};
+    struct diag_sink diag = {0};
+    bool ok = figure_kept_ages(names->v, names->n, &out, &a, &diag);
+    fputs(out.n ? out.s : "", stdout);
+    printf(
+        "%zu figures have kept results: %zu are of today's code, of %zu only code has changed, %zu "
+        "are old, %zu do not say what made them\n",
+        a.kept, a.same, a.code, a.old, a.unknown);
+    cli_sink(&diag);
+    strbuf_free(&out);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}
+
 int
 cmd_paper(int argc, char **argv)
 {
@@ -69,7 +92,7 @@ cmd_paper(int argc, char **argv)
     struct runner runner;
     struct figure_files to = {.format = "svg", .spaced = true};
     const char *page = "docs/fidelity.md", *style = NULL;
-    bool quick = false, list_them = false, all = false, check = false;
+    bool quick = false, list_them = false, all = false, check = false, stale = false;
     const struct cli_opt own[] = {
         {"list", 'l', NULL, "the names there are", NULL, NULL, &list_them},
         {"all", 'a', NULL, "all of them", NULL, NULL, &all},
@@ -87,6 +110,12 @@ cmd_paper(int argc, char **argv)
          &to.keep},
         {"check-docs", 0, NULL, "say which blocks of the page are not what is kept", NULL,
          NULL, &check},
+        {"stale", 0, NULL, "list the figures whose kept results are old", NULL, NULL,
+         &stale},
+        {"keep", 0, NULL, "with --quick: keep the values of the small versions", NULL,
+         NULL, &to.keep_small},
+        {"check", 0, NULL, "with --quick: hold them against what is kept", NULL, NULL,
+         &to.check_small},
         {"page", 0, "FILE", "the page (default docs/fidelity.md)", &page, NULL, NULL},
         {0}};
     struct cli_opt runs[CLI_RUNS_OPTIONS];
@@ -99,13 +128,18 @@ cmd_paper(int argc, char **argv)
     if (list_them)
         return list();
     bool docs = to.keep || check, any = all || pos.n;
+    if (!cli_known_experiments(&cmd, &pos))
+        return EXIT_USAGE;
+    if (stale)
+        return list_stale(&pos);
+    if ((to.keep_small || to.check_small) &&
+        (!quick || (to.keep_small && to.check_small)))
+        return cli_usage(&cmd, "--keep or --check is for --quick");
     if ((all && pos.n) || (!any && !docs))
         return cli_usage(&cmd, "give names, or --all");
     if (!chart_format(arena_printf(cli_mem(), "x.%s", to.format)))
         return cli_usage(&cmd, "--format %s: svg, pdf, png or txt", to.format);
     if (!cli_chart_named(&cmd, "x.svg", style, &to.look))
-        return EXIT_USAGE;
-    if (!cli_known_experiments(&cmd, &pos))
         return EXIT_USAGE;
     if (check && (any || to.keep))
         return cli_usage(&cmd, "--check-docs stands alone");

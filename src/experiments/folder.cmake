@@ -10,7 +10,7 @@ target_link_libraries(allot_experiments PUBLIC PkgConfig::SQLITE PkgConfig::YAML
 include(${CMAKE_CURRENT_SOURCE_DIR}/src/experiments/model_sources.cmake)
 set(model_id ${CMAKE_CURRENT_BINARY_DIR}/gen/experiments/model_id.h)
 file(GLOB_RECURSE model_files CONFIGURE_DEPENDS ${MODEL})
-file(GLOB workload_files CONFIGURE_DEPENDS ${WORKLOADS})
+file(GLOB workload_files CONFIGURE_DEPENDS ${WORKLOADS} ${VALUES})
 add_custom_command(OUTPUT ${model_id}
   COMMAND ${CMAKE_COMMAND} -DOUT=${model_id} -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}
           -P ${CMAKE_CURRENT_SOURCE_DIR}/src/experiments/model_id.cmake

@@ -1,11 +1,13 @@
 # model_id.cmake: writes OUT, a header with hashes of the sources under SOURCE that results depend
-# on: one of the simulator, and one for each workload. Comments count too: a hash is cheap, a wrong
-# reuse is not. Tested by tests/e2e/model-id.sh.
+# on: one of the simulator, one of each of its folders, and one for each workload. Comments count too: a
+# hash is cheap, a wrong reuse is not. Tested by tests/e2e/model-id.sh.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/model_sources.cmake)
 list(TRANSFORM MODEL PREPEND ${SOURCE}/)
 list(TRANSFORM WORKLOADS PREPEND ${SOURCE}/)
+list(TRANSFORM VALUES PREPEND ${SOURCE}/)
 file(GLOB_RECURSE model_files RELATIVE ${SOURCE} ${MODEL})
+file(GLOB value_files RELATIVE ${SOURCE} ${VALUES})
 file(GLOB watched RELATIVE ${SOURCE} ${WORKLOADS})
 
 # Hash of a list of files (relative to SOURCE), names included.
@@ -51,6 +53,20 @@ endfunction()
 
 list(SORT model_files)
 hash_files(model ${model_files})
+# A folder of the simulator: src/passes/... is of "passes".
+list(SORT value_files)
+set(rooms)
+set(names)
+foreach(f IN LISTS model_files value_files)
+  string(REGEX REPLACE "^src/([^/]+)/.*" "\\1" room ${f})
+  list(APPEND names ${room})
+  list(APPEND room_${room} ${f})
+endforeach()
+list(REMOVE_DUPLICATES names)
+foreach(room IN LISTS names)
+  hash_files(h ${room_${room}})
+  string(APPEND rooms " \\\n    ROOM_ID(\"${room}\", \"${h}\")")
+endforeach()
 set(rows)
 file(GLOB folders RELATIVE ${SOURCE}/workloads ${SOURCE}/workloads/*/workload.c)
 list(SORT folders)
@@ -78,6 +94,7 @@ foreach(w IN LISTS folders)
 endforeach()
 set(text "/* Written by src/experiments/model_id.cmake. */
 #define RUN_MODEL \"${model}\"
+#define RUN_ROOMS${rooms}
 #define RUN_WORKLOADS${rows}
 ")
 file(WRITE ${OUT} "${text}")

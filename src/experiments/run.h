@@ -55,6 +55,9 @@ bool run_identify(struct exp_run *r, const struct allot_machine *m,
 const char *run_version(void);
 /* The same over what makes a workload's inputs and launches; "": there is no such one. */
 const char *run_workload_id(const char *name);
+/* Folder i of these sources, and the hash over it; NULL: past the last. "experiments" is what a
+ * figure's values are computed with. */
+const char *run_room(size_t i, const char **id);
 
 /* Plans: a run as JSON and back (strings live in mem). */
 json_t *run_json(const struct exp_run *r);

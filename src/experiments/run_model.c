@@ -26,3 +26,19 @@ run_workload_id(const char *name)
             return ids[i].id;
     return "";
 }
+
+const char *
+run_room(size_t i, const char **id)
+{
+    static const struct {
+        const char *name, *id;
+    } rooms[] = {
+#define ROOM_ID(name, id) {name, id},
+        RUN_ROOMS
+#undef ROOM_ID
+    };
+    if (i >= sizeof rooms / sizeof *rooms)
+        return NULL;
+    *id = rooms[i].id;
+    return rooms[i].name;
+}

@@ -2,6 +2,8 @@
 #include "report/figure_files.h"
 
 #include "base/file.h"
+#include "experiments/origin.h"
+#include "report/figure_kept.h"
 #include "report/figure_report.h"
 #include "report/page.h"
 
@@ -57,13 +59,19 @@ figure_files_write(const struct figure *f, const char *folder, const char *name,
 }
 
 char *
-figure_files_kept(const char *experiment)
+figure_files_beside(const char *experiment, const char *folder)
 {
     struct strbuf b = {0};
     const char *slash = strrchr(experiment, '/'), *stem = slash ? slash + 1 : experiment;
-    strbuf_printf(&b, "%.*sresults/%.*s.csv", (int)(stem - experiment), experiment,
+    strbuf_printf(&b, "%.*s%s/%.*s.csv", (int)(stem - experiment), experiment, folder,
                   (int)strlen(stem) - 5, stem);
     return strbuf_take(&b);
+}
+
+char *
+figure_files_kept(const char *experiment)
+{
+    return figure_files_beside(experiment, "results");
 }
 
 bool
@@ -71,6 +79,7 @@ figure_files_keep(const struct figure *f, const char *name, const char *experime
                   char **path, struct diag_sink *diag)
 {
     struct strbuf b = {0};
+    struct origin o;
     *path = figure_files_kept(experiment);
     if (f->missing || f->failed)
         return diag_error(diag, "the results of %s stay as they were: runs are missing",
@@ -80,7 +89,12 @@ figure_files_keep(const struct figure *f, const char *name, const char *experime
     bool ok = file_folder(*path) ||
               diag_error(diag, "cannot make the folder %s: %s", *path, strerror(errno));
     *slash = '/';
+    char *small = figure_kept_small(experiment);
+    ok = origin_make(f->e, small, &o, diag) && ok;
+    free(small);
     strbuf_printf(&b, "# allot paper %s, allot %s\n", name, run_version());
+    origin_text(&o, &b);
+    origin_free(&o);
     figure_results(f, &b);
     ok = ok && write_to(*path, &b, diag);
     strbuf_free(&b);
@@ -116,6 +130,12 @@ figure_files_show(const struct experiment *e, struct store *s, const char *name,
 {
     struct strbuf text = {0};
     struct figure *f = figure_make(e, s, diag);
+    if (to->keep_small || to->check_small) {
+        const bool good = f && (to->keep_small ? figure_kept_put(f, name, diag)
+                                               : figure_kept_same(f, name, diag));
+        figure_free(f);
+        return good;
+    }
     bool ok = f && figure_text(f, to->markdown, &text, diag);
     if (ok) {
         fprintf(out, "%s%s", text.s, to->spaced ? "\n" : "");

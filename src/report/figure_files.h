@@ -21,10 +21,12 @@ struct figure_files {
     const char *folder; /* for CSV and charts of this format; NULL: none */
     const char *format;
     struct chart_look look;
-    bool markdown;   /* the text is */
-    bool spaced;     /* others follow: a blank line behind the text */
-    bool keep;       /* our values are kept beside the experiment */
-    const char *csv; /* a file of the values; NULL: none */
+    bool markdown;    /* the text is */
+    bool spaced;      /* others follow: a blank line behind the text */
+    bool keep;        /* our values are kept beside the experiment */
+    bool keep_small;  /* ... as those of its small version (figure_kept.h), not printed */
+    bool check_small; /* they are held against what is kept so, not printed */
+    const char *csv;  /* a file of the values; NULL: none */
 };
 /* Prints the figure of an experiment, whose name and file these are, and writes its files;
  * `wrote` gets a line for each lot of them. False and a diagnostic. */
@@ -35,6 +37,8 @@ bool figure_files_show(const struct experiment *e, struct store *s, const char *
 /* Where an experiment's values are kept: papers/001/results/fig2.13.csv of
  * papers/001/fig2.13.yaml, malloc'd. */
 char *figure_files_kept(const char *experiment);
+/* The same in another folder than `results`. */
+char *figure_files_beside(const char *experiment, const char *folder);
 /* Keeps a figure's values there, all of them or none; *path, malloc'd: where. False and a
  * diagnostic: runs are missing, or it cannot be written. */
 bool figure_files_keep(const struct figure *f, const char *name, const char *experiment,

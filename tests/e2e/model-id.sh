@@ -1,14 +1,17 @@
 #!/bin/sh
 # model-id.sh ALLOT SOURCE: which hashes of src/experiments/model_id.cmake change with a source: the
-# simulator's with its own alone, a workload's with all that makes its inputs and launches.
+# simulator's and its folder's with its own alone, a workload's with all that makes its inputs and launches.
 allot=$1
 src=$2
 . "$src/tests/e2e/inputs/lib.sh"
 trap 'rm -rf "$dir"' EXIT
 command -v cmake >/dev/null || { echo "SKIP: needs cmake"; exit 77; }
 
-mkdir -p src/base workloads/plain workloads/mesh_one workloads/mesh_two workloads/gates workloads/circuits
+mkdir -p src/base src/timing/mem src/experiments workloads/plain workloads/mesh_one workloads/mesh_two workloads/gates workloads/circuits
 echo 'int a;' >src/base/a.c
+echo 'int b;' >src/timing/mem/b.c
+echo 'int c;' >src/experiments/figure.c
+echo 'int d;' >src/experiments/store.c
 echo 'int support;' >workloads/support.c
 echo 'int order;' >workloads/reorder.c
 echo 'void order(void);' >workloads/reorder.h
@@ -26,6 +29,7 @@ echo '#include "circuit.h"' >workloads/gates/workload.c
 ids() {
     check "hashes" 0 cmake -DOUT="$dir/out.h" -DSOURCE="$dir" -P "$src/src/experiments/model_id.cmake"
     sed -n -e 's/^#define RUN_MODEL "\(.*\)"/simulator \1/p' \
+        -e 's/.*ROOM_ID("\(.*\)", "\(.*\)").*/of_\1 \2/p' \
         -e 's/.*WORKLOAD_ID("\(.*\)", "\(.*\)").*/\1 \2/p' out.h >"$1"
 }
 # change FILE NAME...: after a change of FILE these hashes, and no others, are new.
@@ -39,8 +43,11 @@ change() {
 }
 
 ids first
-is "hashes" "$(sed 's/ .*//' first | tr '\n' ' ')" "simulator gates mesh_one mesh_two plain "
-change src/base/a.c simulator
+is "hashes" "$(sed 's/ .*//' first | tr '\n' ' ')" "simulator of_base of_timing of_experiments gates mesh_one mesh_two plain "
+change src/base/a.c simulator of_base
+change src/timing/mem/b.c simulator of_timing
+change src/experiments/figure.c of_experiments # values of figures; a run's counters do not depend on it
+change src/experiments/store.c
 change workloads/plain/workload.c plain
 change workloads/support.c gates mesh_one mesh_two plain
 change workloads/mesh.h mesh_one mesh_two
