@@ -6,6 +6,7 @@
 #include "report/figure_kept.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <string.h>
 
 #define SPECIAL(name, function, meaning) int function(int argc, char **argv);
@@ -50,18 +51,27 @@ list(void)
     return EXIT_OK;
 }
 
+/* The page, or docs/fidelity.md and docs/results-*.md. */
 static int
-fill_page(const char *page, bool check)
+fill_pages(const char *page, bool check)
 {
     struct figure_blocks b = {.check = check};
     struct diag_sink diag = {0};
-    bool ok = figure_files_page(page, &b, &diag);
+    glob_t more = {0};
+    bool ok = figure_files_page(page ? page : "docs/fidelity.md", &b, &diag);
+    if (!page)
+        glob("docs/results-*.md", 0, NULL, &more);
+    for (size_t i = 0; i < more.gl_pathc; i++)
+        ok &= figure_files_page(more.gl_pathv[i], &b, &diag);
+    globfree(&more);
     cli_sink(&diag);
-    if (ok && b.check && b.stale)
-        fprintf(stderr, "allot: 'allot paper --write-docs' fills the blocks\n");
-    else if (ok && b.stale)
-        fprintf(stderr, "wrote %zu blocks of %s\n", b.stale, page);
-    return ok && !b.missing && !(b.check && b.stale) ? EXIT_OK : EXIT_FAILED;
+    const bool stale = b.stale || b.numbers;
+    if (ok && check && stale)
+        fprintf(stderr, "allot: 'allot paper --write-docs' fills blocks and numbers\n");
+    else if (ok && stale)
+        fprintf(stderr, "wrote %zu blocks, %zu numbers of the pages\n", b.stale,
+                b.numbers);
+    return ok && !b.missing && !b.open && !(check && stale) ? EXIT_OK : EXIT_FAILED;
 }
 
 static int
@@ -91,7 +101,7 @@ cmd_paper(int argc, char **argv)
     struct cli_runs r = {0};
     struct runner runner;
     struct figure_files to = {.format = "svg", .spaced = true};
-    const char *page = "docs/fidelity.md", *style = NULL;
+    const char *page = NULL, *style = NULL;
     bool quick = false, list_them = false, all = false, check = false, stale = false;
     const struct cli_opt own[] = {
         {"list", 'l', NULL, "the names there are", NULL, NULL, &list_them},
@@ -108,15 +118,17 @@ cmd_paper(int argc, char **argv)
         {"markdown", 0, NULL, "print Markdown", NULL, NULL, &to.markdown},
         {"write-docs", 0, NULL, "keep our values, and fill the page's blocks", NULL, NULL,
          &to.keep},
-        {"check-docs", 0, NULL, "say which blocks of the page are not what is kept", NULL,
-         NULL, &check},
+        {"check-docs", 0, NULL,
+         "say which blocks and numbers of the pages are not what is kept", NULL, NULL,
+         &check},
         {"stale", 0, NULL, "list the figures whose kept results are old", NULL, NULL,
          &stale},
         {"keep", 0, NULL, "with --quick: keep the values of the small versions", NULL,
          NULL, &to.keep_small},
         {"check", 0, NULL, "with --quick: hold them against what is kept", NULL, NULL,
          &to.check_small},
-        {"page", 0, "FILE", "the page (default docs/fidelity.md)", &page, NULL, NULL},
+        {"page", 0, "FILE", "the page (default docs/fidelity.md, docs/results-*.md)",
+         &page, NULL, NULL},
         {0}};
     struct cli_opt runs[CLI_RUNS_OPTIONS];
     struct cli_list pos;
@@ -151,7 +163,7 @@ cmd_paper(int argc, char **argv)
         return EXIT_FAILED;
     }
     int status = any ? cli_runs_figures(&r, &runner, pos.v, pos.n, quick, &to) : EXIT_OK;
-    if (docs && status != EXIT_INTERRUPTED && fill_page(page, check) != EXIT_OK)
+    if (docs && status != EXIT_INTERRUPTED && fill_pages(page, check) != EXIT_OK)
         status = EXIT_FAILED;
     return status;
 }

@@ -52,7 +52,7 @@ struct raw_metric {
 };
 
 struct raw_check {
-    char *says, *that;
+    char *says, *that, *by;
 };
 
 struct raw {
@@ -154,9 +154,9 @@ static const cyaml_schema_field_t metric_fields[] = {
 static const cyaml_schema_value_t metric_value =
     MAPPING(struct raw_metric, metric_fields);
 
-static const cyaml_schema_field_t check_fields[] = {TEXT(struct raw_check, says, MUST),
-                                                    TEXT(struct raw_check, that, MUST),
-                                                    CYAML_FIELD_END};
+static const cyaml_schema_field_t check_fields[] = {
+    TEXT(struct raw_check, says, MUST), TEXT(struct raw_check, that, MUST),
+    TEXT(struct raw_check, by, MAY), CYAML_FIELD_END};
 static const cyaml_schema_value_t check_value = MAPPING(struct raw_check, check_fields);
 
 static const cyaml_schema_field_t fields[] = {
@@ -1010,6 +1010,25 @@ make_mean(struct build *b)
                  word);
 }
 
+/* Whose statement a check is. */
+static bool
+make_by(struct build *b)
+{
+    static const char *const words[EXP_BY_KINDS] = {"text", "construction", "ours"};
+    for (size_t i = 0; i < b->e->ncheck; i++) {
+        const char *word = or_text(b, b->raw->check[i].by, "text");
+        size_t by = 0;
+        while (by < EXP_BY_KINDS && strcmp(words[by], word) != 0)
+            by++;
+        if (by == EXP_BY_KINDS)
+            return wrong(b, AT(b, "checks[%zu].by", i),
+                         "a statement is by `text`, `construction` or `ours`, not '%s'",
+                         word);
+        b->e->check[i].by = (enum exp_by)by;
+    }
+    return true;
+}
+
 static void
 make_texts(struct build *b)
 {
@@ -1043,8 +1062,8 @@ experiment_load(const char *file, bool quick, struct diag_sink *diag)
     b.raw = data;
     if (ok) {
         make_texts(&b);
-        ok = make_mean(&b) && make_rows(&b) && make_series(&b) && check_picks(&b) &&
-             find_baselines(&b) && make_metrics(&b) && make_cells(&b);
+        ok = make_mean(&b) && make_by(&b) && make_rows(&b) && make_series(&b) &&
+             check_picks(&b) && find_baselines(&b) && make_metrics(&b) && make_cells(&b);
     }
     e->series = b.series.v;
     e->run = b.runs.v;

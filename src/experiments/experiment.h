@@ -82,8 +82,13 @@ exp_series_picks(const struct exp_series *s, const struct exp_series *t)
     return s->of && !strcmp(s->of, t->variant) && !strcmp(s->machine, t->machine);
 }
 
+/* Whose statement it is: the text's; true of every simulator that does what the text describes (blocks,
+ * instructions, sizes); ours, beside the text. */
+enum exp_by { EXP_BY_TEXT, EXP_BY_CONSTRUCTION, EXP_BY_OURS, EXP_BY_KINDS };
+
 struct exp_check {
     const char *says, *that;
+    enum exp_by by;
     struct diag_loc loc;
 };
 

@@ -458,6 +458,10 @@ figure_median_off(const struct figure *f, size_t first, size_t last, size_t m,
     return median;
 }
 
+/* What "within the bound" says: of a gain or decrease in points, of other values in parts. */
+#define BOUND_POINTS 5.0
+#define BOUND_PART 0.1
+
 struct verdict
 figure_verdict(const struct figure *f, size_t m)
 {
@@ -476,6 +480,11 @@ figure_verdict(const struct figure *f, size_t m)
             x[v.cells] = a;
             y[v.cells++] = b;
             v.equal += a == b;
+            if (e->series[k].base != (int)k) {
+                v.bounded++;
+                v.within += exp_as_percent(as) ? fabs(a - b) <= BOUND_POINTS
+                                               : fabs(a - b) <= BOUND_PART * fabs(b);
+            }
             positive &= factor_of(as, a) > 0 && factor_of(as, b) > 0;
             if (positive) {
                 lx += log(factor_of(as, a));
@@ -526,180 +535,6 @@ figure_paper_mean(const struct figure *f, size_t k, size_t m)
 {
     double stated = f->paper_mean[m * f->e->nseries + k];
     return isfinite(stated) ? stated : mean_of(f, f->paper, k, m);
-}
-
-/* -- checks: VALUE OP VALUE {and VALUE OP VALUE}; VALUE: a number or
- * [row, series, metric], where the metric may be left out and the row be `each`, or
- * `best` or `worst`: the largest or smallest of all rows, or `mean`, or `median off`: how
- * far ours are from the paper's, in percent -- */
-
-struct check {
-    const struct figure *f;
-    const char *at;
-    size_t each; /* the row that `each` stands for */
-    bool uses_each;
-    const char *error;
-};
-
-/* Text up to a comma or bracket, trimmed, into buf. */
-static void
-word(struct check *c, char *buf, size_t n)
-{
-    c->at += strspn(c->at, " ");
-    size_t len = strcspn(c->at, ",]"), keep = len;
-    while (keep && c->at[keep - 1] == ' ')
-        keep--;
-    snprintf(buf, n, "%.*s", (int)keep, c->at);
-    c->at += len;
-}
-
-/* Largest or smallest of a series' values; NaN if one is not known. */
-static double
-extreme(const struct figure *f, size_t k, size_t m, bool largest)
-{
-    double v = f->ours[figure_at(f->e, 0, k, m)];
-    for (size_t r = 1; r < f->e->nrow && !isnan(v); r++) {
-        double x = f->ours[figure_at(f->e, r, k, m)];
-        if (isnan(x) || (largest ? x > v : x < v))
-            v = x;
-    }
-    return v;
-}
-
-static double
-cell_value(struct check *c)
-{
-    const struct experiment *e = c->f->e;
-    char row[96], series[160] = "", metric[96] = "";
-    size_t r = 0, k = 0, m = 0;
-    c->at++;
-    word(c, row, sizeof row);
-    if (*c->at == ',') {
-        c->at++;
-        word(c, series, sizeof series);
-    }
-    /* A series' label may itself hold commas: what follows the last one may be a
-     * metric. */
-    while (*c->at == ',') {
-        c->at++;
-        word(c, metric, sizeof metric);
-        size_t known = 0;
-        while (known < e->nmetric && strcmp(e->metric[known].name, metric))
-            known++;
-        if (known == e->nmetric) {
-            size_t len = strlen(series);
-            snprintf(series + len, sizeof series - len, ", %s", metric);
-            metric[0] = 0;
-        }
-    }
-    if (*c->at != ']') {
-        c->error = "a `[` is not closed";
-        return NAN;
-    }
-    c->at++;
-    bool each = !strcmp(row, "each"), best = !strcmp(row, "best"),
-         worst = !strcmp(row, "worst"), mean = !strcmp(row, "mean"),
-         off = !strcmp(row, "median off");
-    c->uses_each |= each;
-    if (each)
-        r = c->each;
-    else if (best || worst || mean || off)
-        r = 0;
-    else
-        while (r < e->nrow && strcmp(e->row[r].label, row))
-            r++;
-    while (k < e->nseries && strcmp(e->series[k].label, series))
-        k++;
-    while (*metric && m < e->nmetric && strcmp(e->metric[m].name, metric))
-        m++;
-    if (r == e->nrow)
-        c->error = "no such workload";
-    else if (k == e->nseries)
-        c->error = "no such series";
-    else if (m == e->nmetric)
-        c->error = "no such metric";
-    if (c->error)
-        return NAN;
-    size_t within;
-    if (mean)
-        return figure_mean(c->f, k, m);
-    if (off)
-        return figure_median_off(c->f, k, k, m, &within);
-    return best || worst ? extreme(c->f, k, m, best) : c->f->ours[figure_at(e, r, k, m)];
-}
-
-static double
-value(struct check *c)
-{
-    c->at += strspn(c->at, " ");
-    if (*c->at == '[')
-        return cell_value(c);
-    char *end;
-    double v = strtod(c->at, &end);
-    if (end == c->at)
-        c->error = "a value is a number, [workload, series] or NUMBER * [...]";
-    c->at = end + strspn(end, " ");
-    if (*c->at != '*')
-        return v;
-    c->at += 1 + strspn(c->at + 1, " ");
-    if (*c->at == '[')
-        return v * cell_value(c);
-    c->error = "behind NUMBER * stands [workload, series]";
-    return NAN;
-}
-
-/* One pass over the text: 1, 0, or -1 where a value is not known. */
-static int
-evaluate(struct check *c, const char *text)
-{
-    static const char *const ops[] = {"<=", ">=", "!=", "<", ">", "="};
-    int result = 1;
-    c->at = text;
-    for (;;) {
-        double a = value(c);
-        c->at += strspn(c->at, " ");
-        int op = 0;
-        while (op < 6 && strncmp(c->at, ops[op], strlen(ops[op])))
-            op++;
-        if (!c->error && op == 6)
-            c->error = "expected one of < <= > >= = !=";
-        if (c->error)
-            return -1;
-        c->at += strlen(ops[op]);
-        double b = value(c);
-        if (c->error)
-            return -1;
-        const bool truth[] = {a <= b, a >= b, a != b, a<b, a> b, a == b};
-        if (isnan(a) || isnan(b))
-            result = result == 0 ? 0 : -1;
-        else if (!truth[op])
-            result = 0;
-        c->at += strspn(c->at, " ");
-        if (!*c->at)
-            return result;
-        if (strncmp(c->at, "and ", 4)) {
-            c->error = "expected `and` or the end";
-            return -1;
-        }
-        c->at += 4;
-    }
-}
-
-bool
-figure_check(const struct figure *f, size_t i, int *holds, struct diag_sink *diag)
-{
-    struct check c = {.f = f};
-    const struct exp_check *k = &f->e->check[i];
-    *holds = evaluate(&c, k->that);
-    for (size_t r = 1; !c.error && c.uses_each && r < f->e->nrow; r++) {
-        c.each = r;
-        int next = evaluate(&c, k->that);
-        *holds = *holds == 0 || next == 0 ? 0 : *holds < next ? *holds : next;
-    }
-    if (!c.error)
-        return true;
-    diag_add(diag, DIAG_ERROR, &k->loc, "'%s': %s", k->that, c.error);
-    return false;
 }
 
 /* -- finding -- */

@@ -42,6 +42,9 @@ struct verdict {
     double mean_ours, mean_paper; /* geometric means over these cells: of the ratio to the
                                    * baseline for gains and decreases, as percent; of the
                                    * values else; NaN: none */
+    size_t bounded,
+        within; /* cells with both values that are not the baseline's; of these within
+                             * the bound: 5 points of a gain or decrease, 10 % of other values */
 };
 struct verdict figure_verdict(const struct figure *f, size_t metric);
 
@@ -62,6 +65,18 @@ double figure_paper_mean(const struct figure *f, size_t series, size_t metric);
  * diagnostic if it cannot be understood. */
 bool figure_check(const struct figure *f, size_t check, int *holds,
                   struct diag_sink *diag);
+
+/* How many statements there are, and hold: the text's, those that are true by construction, and
+ * our own. diag NULL: what cannot be understood does not hold. */
+struct statements {
+    size_t text, text_hold, made, made_hold, ours, ours_hold;
+    bool wrong; /* one cannot be understood */
+};
+struct statements figure_statements(const struct figure *f, struct diag_sink *diag);
+
+/* A value by its words, as in a statement: "[mean, shared-owf]", "paper [mean, shared-owf]",
+ * "rank ipc", "100 * (1 - [a, b] / [a, c])". NULL, or what is wrong with it. */
+const char *figure_value(const struct figure *f, const char *text, double *v);
 
 /* Papers: path of "001/fig2.13" (or of a file, as it is), malloc'd; NULL: not found. */
 char *figure_find(const char *name);

@@ -6,6 +6,7 @@
 #include "report/figure_kept.h"
 #include "report/figure_report.h"
 #include "report/page.h"
+#include "report/page_values.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -193,15 +194,140 @@ figure_files_fill(const char *page, const char *text, struct figure_blocks *b,
     return page_fill(page, text, fill, b, out, diag);
 }
 
+/* -- a page's numbers -- */
+
+/* A figure with its kept values, read once; NULL and a diagnostic. */
+static struct figure *
+known(struct figure_blocks *b, const char *name, const struct diag_loc *where,
+      struct diag_sink *diag)
+{
+    struct figure_known *k = b->known;
+    while (k && strcmp(k->name, name) != 0)
+        k = k->next;
+    if (k)
+        return k->f;
+    char *path = figure_find(name), *kept = path ? figure_files_kept(path) : NULL;
+    k = xcalloc(1, sizeof *k);
+    *k = (struct figure_known){.next = b->known, .name = xstrdup(name)};
+    b->known = k;
+    if (!path)
+        diag_add(diag, DIAG_ERROR, where, "there is no experiment '%s'", name);
+    else if (access(kept, R_OK))
+        diag_add(diag, DIAG_ERROR, where, "no results are kept for %s: cannot read %s",
+                 name, kept);
+    else if ((k->e = experiment_load(path, false, diag)))
+        k->f = figure_read(k->e, kept, diag);
+    free(path);
+    free(kept);
+    return k->f;
+}
+
+static void
+forget(struct figure_blocks *b)
+{
+    for (struct figure_known *k = b->known, *next; k; k = next) {
+        next = k->next;
+        figure_free(k->f);
+        experiment_free(k->e);
+        free(k->name);
+        free(k);
+    }
+    b->known = NULL;
+}
+
+static bool
+value_of(void *user, const char *name, const char *text, double *v,
+         const struct diag_loc *where, struct diag_sink *diag)
+{
+    struct figure *f = known(user, name, where, diag);
+    const char *wrong = f ? figure_value(f, text, v) : NULL;
+    if (wrong)
+        diag_add(diag, DIAG_ERROR, where, "%s %s: %s", name, text, wrong);
+    return f && !wrong;
+}
+
+/* The number that the list has for a section; *at: where it stands in the text, NULL: nowhere. */
+static size_t
+listed(const char *list, const char *page, const char *title, const char **at)
+{
+    struct strbuf key = {0};
+    size_t n = 0;
+    strbuf_printf(&key, "%s\t%s\t", page, title);
+    *at = strstr(list, key.s);
+    while (*at && *at > list && (*at)[-1] != '\n')
+        *at = strstr(*at + 1, key.s);
+    if (*at) {
+        *at += key.n;
+        n = strtoul(*at, NULL, 10);
+    }
+    strbuf_free(&key);
+    return n;
+}
+
+/* Numbers that are neither references nor marked, against unreferenced.tsv. */
+static bool
+hold_open(const char *page, const struct page_values *p, struct figure_blocks *b,
+          struct diag_sink *diag)
+{
+    const char *slash = strrchr(page, '/'), *name = slash ? slash + 1 : page, *at;
+    struct arena mem = {0};
+    struct strbuf now = {0};
+    const char *path =
+        arena_printf(&mem, "%.*sunreferenced.tsv", (int)(name - page), page);
+    char *list = file_read(path, NULL);
+    bool ok = true, shrinks = false;
+    for (size_t i = 0; list && i < p->sections.n; i++) {
+        const struct page_section *s = &p->sections.v[i];
+        const size_t may = listed(list, name, s->title, &at);
+        const struct diag_loc loc = {.file = page, .line = 0, .col = 0};
+        if (s->open > may || (b->check && s->open < may)) {
+            struct diag *d = diag_add(
+                diag, DIAG_ERROR, &loc,
+                "section '%s' has %zu numbers that are neither references nor marked as "
+                "fixed; %s says %zu",
+                s->title, s->open, path, may);
+            diag_hint(diag, d,
+                      s->open > may
+                          ? "write NUMBER<!--=FIGURE VALUE--> or NUMBER<!--fixed--> "
+                            "(docs/experiments.md)"
+                          : "allot paper --write-docs shortens the list");
+            b->open++;
+        }
+        if (!at || s->open >= may || b->check)
+            continue;
+        const size_t digits = strspn(at, "0123456789"), from = (size_t)(at - list);
+        now.n = 0;
+        strbuf_add(&now, list, from);
+        strbuf_printf(&now, "%zu%s", s->open, at + digits);
+        free(list);
+        list = xstrdup(now.s);
+        shrinks = true;
+    }
+    ok = !shrinks || write_to(path, &(struct strbuf){.s = list, .n = strlen(list)}, diag);
+    strbuf_free(&now);
+    free(list);
+    arena_free(&mem);
+    return ok;
+}
+
 bool
 figure_files_page(const char *page, struct figure_blocks *b, struct diag_sink *diag)
 {
-    struct strbuf out = {0};
+    struct strbuf blocks = {0}, out = {0};
+    struct page_values p = {.value = value_of, .user = b, .check = b->check};
     char *text = file_read(page, NULL);
+    const size_t was = b->stale;
     if (!text)
         return diag_error(diag, "cannot read the page %s: %s", page, strerror(errno));
-    bool ok = figure_files_fill(page, text, b, &out, diag) &&
-              (b->check || !b->stale || write_to(page, &out, diag));
+    bool ok = figure_files_fill(page, text, b, &blocks, diag);
+    if (ok && blocks.n && !page_values_fill(page, blocks.s, &p, &out, diag))
+        b->missing++;
+    b->numbers += p.stale;
+    ok = ok && hold_open(page, &p, b, diag) &&
+         (b->check || (b->stale == was && !p.stale) || write_to(page, &out, diag));
+    forget(b);
+    page_values_free(&p);
+    strbuf_free(&blocks);
     strbuf_free(&out);
     free(text);
     return ok;

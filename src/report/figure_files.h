@@ -44,17 +44,30 @@ char *figure_files_beside(const char *experiment, const char *folder);
 bool figure_files_keep(const struct figure *f, const char *name, const char *experiment,
                        char **path, struct diag_sink *diag);
 
-/* Blocks of a page (page.h) by the values kept beside their experiments. */
+/* Blocks of a page (page.h) and its numbers (page_values.h) by the values kept beside their
+ * experiments. */
 struct figure_blocks {
     bool check;            /* one that is not so is an error */
     size_t stale, missing; /* blocks that are not what the results give; that have none */
+    size_t numbers;        /* references whose number is not what the results give */
+    size_t open; /* numbers more than unreferenced.tsv allows, and others than it says */
+    /* Figures that were read for the page's numbers. */
+    struct figure_known {
+        struct figure_known *next;
+        char *name;
+        struct experiment *e;
+        struct figure *f;
+    } * known;
 };
 /* The page with its blocks filled; one without results stays as it is. False and diagnostics
  * if the page's blocks are no blocks. */
 bool figure_files_fill(const char *page, const char *text, struct figure_blocks *b,
                        struct strbuf *out, struct diag_sink *diag);
 
-/* The same of a file, which is written if a block was stale and `check` is not asked for. */
+/* The same of a file, which is written if a block or number was stale and `check` is not asked for.
+ * Beside it may lie unreferenced.tsv: lines PAGE, SECTION, and how many numbers of the section are
+ * still neither references nor marked as fixed; of other sections none may be so. With `check` a section
+ * that has another number than the list says is an error; else the list is written where it shrinks. */
 bool figure_files_page(const char *page, struct figure_blocks *b, struct diag_sink *diag);
 
 /* Names and titles of the papers' figures; diagnostics of those that cannot be read. */

@@ -239,23 +239,35 @@ add_item(struct strbuf *out, const char *before, const char *says)
     strbuf_free(&item);
 }
 
+/* "12 of 17", and those that are not the text's. */
+static void
+add_counts(const struct statements *n, struct strbuf *out)
+{
+    strbuf_printf(out, "%zu of %zu", n->text_hold, n->text);
+    if (n->made)
+        strbuf_printf(out, "; true by construction: %zu of %zu", n->made_hold, n->made);
+    if (n->ours)
+        strbuf_printf(out, "; our own: %zu of %zu", n->ours_hold, n->ours);
+}
+
 static bool
 block_checks(const struct figure *f, struct strbuf *out, struct diag_sink *diag)
 {
-    size_t hold = 0;
     bool ok = true;
     struct strbuf fail = {0};
     for (size_t i = 0; i < f->e->ncheck; i++) {
         int h = -1;
         ok &= figure_check(f, i, &h, diag);
-        hold += h == 1;
         if (h == 1)
             continue;
         add_item(&fail, h ? "Not known:" : "Does not hold:", f->e->check[i].says);
     }
-    if (f->e->ncheck)
-        strbuf_printf(out, "\nStatements of the text that hold: %zu of %zu.\n%s%s", hold,
-                      f->e->ncheck, fail.n ? "\n" : "", fail.n ? fail.s : "");
+    if (f->e->ncheck) {
+        const struct statements n = figure_statements(f, NULL);
+        strbuf_addz(out, "\nStatements of the text that hold: ");
+        add_counts(&n, out);
+        strbuf_printf(out, ".\n%s%s", fail.n ? "\n" : "", fail.n ? fail.s : "");
+    }
     strbuf_free(&fail);
     return ok;
 }

@@ -779,6 +779,47 @@ verdict_by_hand(void **state)
     assert_true(fabs(figure_mean(f, 1, 0) - 100 * (pow(2.0 / 1.2, 0.25) - 1)) < 1e-9);
     assert_true(figure_check(f, 4, &holds, &diag));
     assert_int_equal(holds, 1);
+    /* Values by words, and statements with sums: a +25, b -20, c +100, d -16.67; the paper's 10, 20, -5,
+     * 0 (d), 7 (mean). */
+    static const struct {
+        const char *text;
+        double want; /* NaN: refused */
+    } words[] = {{"[a, new]", 25},
+                 {"paper [a, new]", 10},
+                 {"paper [mean, new]", 7},
+                 {"[best, new] - [worst, new]", 120},
+                 {"paper [best, new] - paper [worst, new]", 25},
+                 {"100 * (1 + [a, new] / 50) / [c, new]", 1.5},
+                 {"2 - 3 - 4", -5},
+                 {"8 / 4 / 2", 1},
+                 {"-[b, new] - -1", 21},
+                 {"number of ([each, new] > 0)", 2},
+                 {"number of ([each, new] > 0 and [each, new] < 50)", 1},
+                 {"cells", 4},
+                 {"cells gain", 4},
+                 {"signs gain", 4},
+                 {"signs equal gain", 1},
+                 {"bounded", 4},
+                 {"within", 0},
+                 {"rank", -0.8},
+                 {"statements", 5},
+                 {"held", 2},
+                 {"[each, new]", NAN},
+                 {"[a, new", NAN},
+                 {"[a, nothing]", NAN},
+                 {"[nobody, new]", NAN},
+                 {"(1", NAN},
+                 {"1 2", NAN},
+                 {"number of [a, new]", NAN},
+                 {"signsgain", NAN},
+                 {"", NAN},
+                 {"((((((((((((((((((((((1))))))))))))))))))))))", NAN}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        double v = 0;
+        const char *wrong = figure_value(f, words[i].text, &v);
+        if (isnan(words[i].want) ? !wrong : wrong || !(fabs(v - words[i].want) < 1e-9))
+            fail_msg("%s: %.17g, %s", words[i].text, v, wrong ? wrong : "understood");
+    }
     e->arithmetic = true; /* 25 - 20 + 100 - 16.67, of four */
     assert_true(fabs(figure_mean(f, 1, 0) - (105 - 100.0 / 6) / 4) < 1e-9);
     figure_free(f);
@@ -896,7 +937,7 @@ best_and_worst(void **state)
         "checks:\n"
         "  - {says: x, that: \"[vecadd, best] < 1.7 * [vecadd, old]\"}\n"
         "  - {says: y, that: \"2.5 * [vecadd, worst] = [vecadd, best]\"}\n"
-        "  - {says: bad, that: \"2 * 3 = 6\"}\n";
+        "  - {says: bad, that: \"2 * = 6\"}\n";
     struct experiment *e = load(text);
     struct store *s = store_open(in_dir("best.db"), STORE_WRITE, &diag);
     assert_int_equal(e->nseries, 6);
