@@ -458,9 +458,33 @@ figure_median_off(const struct figure *f, size_t first, size_t last, size_t m,
     return median;
 }
 
+static double
+mean_of(const struct figure *f, const double *values, size_t k, size_t m)
+{
+    const struct experiment *e = f->e;
+    enum exp_as as = e->metric[m].as;
+    double sum = 0;
+    for (size_t r = 0; r < e->nrow && e->arithmetic; r++)
+        sum += values[figure_at(e, r, k, m)] / (double)e->nrow;
+    if (e->arithmetic)
+        return sum;
+    for (size_t r = 0; r < e->nrow; r++) {
+        double x = factor_of(as, values[figure_at(e, r, k, m)]);
+        sum += x > 0 ? log(x) : NAN;
+    }
+    return from_factor(as, exp(sum / (double)e->nrow));
+}
+
 /* What "within the bound" says: of a gain or decrease in points, of other values in parts. */
 #define BOUND_POINTS 5.0
 #define BOUND_PART 0.1
+
+static bool
+is_within(enum exp_as as, double ours, double paper)
+{
+    return fabs(ours - paper) <=
+           (exp_as_percent(as) ? BOUND_POINTS : BOUND_PART * fabs(paper));
+}
 
 struct verdict
 figure_verdict(const struct figure *f, size_t m)
@@ -482,8 +506,7 @@ figure_verdict(const struct figure *f, size_t m)
             v.equal += a == b;
             if (e->series[k].base != (int)k) {
                 v.bounded++;
-                v.within += exp_as_percent(as) ? fabs(a - b) <= BOUND_POINTS
-                                               : fabs(a - b) <= BOUND_PART * fabs(b);
+                v.within += is_within(as, a, b);
             }
             positive &= factor_of(as, a) > 0 && factor_of(as, b) > 0;
             if (positive) {
@@ -497,6 +520,13 @@ figure_verdict(const struct figure *f, size_t m)
             v.signs++;
             v.signs_equal += sign(sa) == sign(sb);
         }
+    for (size_t k = 0; k < e->nseries; k++) { /* a mean that is stated is a number too */
+        const double a = mean_of(f, f->ours, k, m), b = f->paper_mean[m * e->nseries + k];
+        if (!isfinite(a) || !isfinite(b))
+            continue;
+        v.bounded++;
+        v.within += is_within(as, a, b);
+    }
     v.rank = spearman(x, y, v.cells);
     if (positive && v.cells) {
         v.mean_ours = from_factor(as, exp(lx / (double)v.cells));
@@ -505,23 +535,6 @@ figure_verdict(const struct figure *f, size_t m)
     free(x);
     free(y);
     return v;
-}
-
-static double
-mean_of(const struct figure *f, const double *values, size_t k, size_t m)
-{
-    const struct experiment *e = f->e;
-    enum exp_as as = e->metric[m].as;
-    double sum = 0;
-    for (size_t r = 0; r < e->nrow && e->arithmetic; r++)
-        sum += values[figure_at(e, r, k, m)] / (double)e->nrow;
-    if (e->arithmetic)
-        return sum;
-    for (size_t r = 0; r < e->nrow; r++) {
-        double x = factor_of(as, values[figure_at(e, r, k, m)]);
-        sum += x > 0 ? log(x) : NAN;
-    }
-    return from_factor(as, exp(sum / (double)e->nrow));
 }
 
 double

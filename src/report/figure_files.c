@@ -7,6 +7,7 @@
 #include "report/figure_report.h"
 #include "report/page.h"
 #include "report/page_values.h"
+#include "report/totals.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -148,13 +149,35 @@ figure_files_show(const struct experiment *e, struct store *s, const char *name,
     return ok;
 }
 
-/* A block from the values kept beside its experiment. */
+/* What a block is now; text NULL: it stays as it was, n bytes. */
+static void
+settle(struct figure_blocks *b, const char *name, const struct strbuf *text,
+       const char *was, size_t n, const struct diag_loc *where, struct strbuf *out,
+       struct diag_sink *diag)
+{
+    const bool same = text && text->n == n && !memcmp(text->s, was, n);
+    if (text && !same && b->check)
+        diag_add(diag, DIAG_ERROR, where, "the block of %s is not what its results give",
+                 name);
+    b->missing += !text;
+    b->stale += text && !same;
+    strbuf_add(out, text ? text->s : was, text ? text->n : n);
+}
+
+/* A block from the values kept beside its experiment, or of a document's totals. */
 static bool
 fill(void *user, const char *name, const char *was, size_t n,
      const struct diag_loc *where, struct strbuf *out, struct diag_sink *diag)
 {
     struct figure_blocks *b = user;
     struct arena mem = {0};
+    if (!strcmp(name, "totals") || !strncmp(name, "totals ", 7)) {
+        struct strbuf table = {0};
+        const bool made = totals_block(name[6] ? name + 7 : "", &table, diag);
+        settle(b, name, made ? &table : NULL, was, n, where, out, diag);
+        strbuf_free(&table);
+        return true;
+    }
     char *path = figure_find(name), *kept = path ? figure_files_kept(path) : NULL;
     const char *near = path ? NULL : figure_near(name, &mem);
     struct experiment *e = NULL;
@@ -171,13 +194,7 @@ fill(void *user, const char *name, const char *was, size_t n,
     } else if ((e = experiment_load(path, false, diag)))
         f = figure_read(e, kept, diag);
     bool ok = f && figure_block(f, &text, diag);
-    bool same = ok && text.n == n && !memcmp(text.s, was, n);
-    if (ok && !same && b->check)
-        diag_add(diag, DIAG_ERROR, where, "the block of %s is not what its results give",
-                 name);
-    b->missing += !ok;
-    b->stale += ok && !same;
-    strbuf_add(out, ok ? text.s : was, ok ? text.n : n);
+    settle(b, name, ok ? &text : NULL, was, n, where, out, diag);
     strbuf_free(&text);
     figure_free(f);
     experiment_free(e);
@@ -239,6 +256,14 @@ static bool
 value_of(void *user, const char *name, const char *text, double *v,
          const struct diag_loc *where, struct diag_sink *diag)
 {
+    struct totals t;
+    if (!strchr(name, '/')) {
+        const bool ok = totals_of(name, &t, diag);
+        if (ok && t.figures && totals_value(&t, text, v))
+            return true;
+        diag_add(diag, DIAG_ERROR, where, "there is no total '%s' of '%s'", text, name);
+        return false;
+    }
     struct figure *f = known(user, name, where, diag);
     const char *wrong = f ? figure_value(f, text, v) : NULL;
     if (wrong)

@@ -114,6 +114,24 @@ page "$(printf '<!-- paper 001/f -->\n<!-- end -->')"
 check "a block" 0 "$allot" paper --write-docs --page page.md
 has page.md "Statements of the text that hold: 1 of 2; true by construction: 1 of 1; our own: 0 of 1."
 has page.md "- Does not hold: b gains"
+# Totals of a document: by a table, and by a reference.
+printf 'title: G\nmachine: gtx480\nworkloads: [{label: k, threads: 256}]\nvariants: [{name: x}]\nmetrics: [{name: resident_blocks}]\npaper: g.csv\n' >papers/001/g.yaml
+printf 'workload,series,value\nk,x,6\n' >papers/001/g.csv
+printf 'workload,series,metric,value\nk,x,resident_blocks,6\n' >papers/001/results/g.csv
+page "$(printf '<!-- paper totals 001 -->\n<!-- end -->\n\n9<!--=001 held--> of 9<!--=001 statements-->, 9<!--=001 within--> of 9<!--=001 bounded-->')"
+check "totals" 0 "$allot" paper --write-docs --page page.md
+has page.md "| f | 1 of 2 | 1 of 1 | 0 of 2 | |"
+has page.md "| g | | | | 1 of 1 |"
+has page.md "| **all** | 1 of 2 | 1 of 1 | 0 of 2 | 1 of 1 |"
+has page.md "1<!--=001 held--> of 2<!--=001 statements-->, 0<!--=001 within--> of 2<!--=001 bounded-->"
+sed -i 's/new,gain,12.3456/new,gain,24.9/' papers/001/results/f.csv
+check "a number within 5 points" 1 "$allot" paper --check-docs --page page.md
+has err "0 is 1 by 001 within"
+wrong "001 helds" "there is no total 'helds' of '001'"
+wrong "007 held" "there is no total 'held' of '007'"
+rm papers/001/g.yaml
+page "$(printf '<!-- paper 001/f -->\n<!-- end -->')"
+
 sed -i 's/by: ours/by: me/' papers/001/f.yaml
 check "by whom" 1 "$allot" paper --check-docs --page page.md
 has err "a statement is by \`text\`, \`construction\` or \`ours\`, not 'me'"

@@ -799,7 +799,7 @@ verdict_by_hand(void **state)
                  {"cells gain", 4},
                  {"signs gain", 4},
                  {"signs equal gain", 1},
-                 {"bounded", 4},
+                 {"bounded", 5},
                  {"within", 0},
                  {"rank", -0.8},
                  {"statements", 5},
