@@ -432,7 +432,7 @@ class Test:
 
     def run(self, mutant=0, seen=None, cpu=300.0, wall=3600.0):
         """Exit status (negative: killed, also where it took too long), CPU seconds, what it said."""
-        env = dict(os.environ, ALLOT_MUTANT=str(mutant), CMOCKA_MESSAGE_OUTPUT="STDOUT")
+        env = dict(os.environ, ALLOT_MUTANT=str(mutant), CMOCKA_MESSAGE_OUTPUT="STDOUT", ALLOT_VERIFY_EACH="1")
         if self.case:
             env["ALLOT_MUTANT_TEST"] = self.case
         if seen:

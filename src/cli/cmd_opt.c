@@ -40,8 +40,8 @@ transform(struct job *j, struct transform *t, struct allot_module *mod,
     char *report = NULL;
     struct diag_sink diag = {0};
     allot_module_unread(mod, d);
-    bool ok = pass_look_begin(&j->look, mod, d) &&
-              transform_passes(t, mod, m, j->look.watch, t->x ? &report : NULL, d);
+    pass_look_begin(&j->look, mod);
+    bool ok = transform_passes(t, mod, m, j->look.watch, t->x ? &report : NULL, d);
     pass_look_end(&j->look);
     cli_diag(d);
     allot_diag_clear(d);

@@ -14,7 +14,6 @@ struct pass_look {
     const struct allot_module *mod;
     struct table *times;
     double seconds, verify_seconds;
-    bool decodes; /* before the first pass */
 };
 
 /* Rows of a command's options. */
@@ -45,9 +44,8 @@ bool pass_threshold(const struct cli_cmd *cmd, struct cli_sim *s, const char *pa
 bool pass_names_check(const struct cli_cmd *cmd, const char *passes);
 /* Are the names passes? Says so and returns false where one is not. */
 bool pass_look_check(const struct cli_cmd *cmd, const struct pass_look *l);
-/* Sets l->watch, over `mod`. False: the look could not begin. */
-bool pass_look_begin(struct pass_look *l, const struct allot_module *mod,
-                     struct allot_diag *d);
+/* Sets l->watch, over `mod`. */
+void pass_look_begin(struct pass_look *l, const struct allot_module *mod);
 /* Prints the table of times. */
 void pass_look_end(struct pass_look *l);
 

@@ -2,16 +2,13 @@
 #include "passes/pass.h"
 #include "passes/loc_chain.h"
 #include "passes/shape.h"
+#include "passes/verify.h"
 
 #include "analysis/guarded.h"
 #include "analysis/place_check.h"
 #include "analysis/register_check.h"
 #include "base/clock.h"
 #include "base/near.h"
-#include "exec/exec.h"
-#include "ptx/parse.h"
-#include "ptx/print.h"
-#include "ptx/target.h"
 
 #include <assert.h>
 #include <string.h>
@@ -99,122 +96,7 @@ pass_can_touch(const struct ptx_func *f)
 struct known {
     struct pass_facts facts;
     struct loc_chain *chain; /* of its debug lines */
-    bool whole;              /* none of them referred to a line that is not there */
 };
-
-/* Whether each debug line of inlined code follows the one that it refers to, where
- * that was so before. */
-static bool
-verify_lines(const struct ptx_module *m, const struct known *known, const char *pass,
-             struct diag_sink *diag)
-{
-    for (size_t i = 0; i < m->funcs.n; i++) {
-        const struct ptx_inst *in =
-            known[i].whole ? loc_chain_broken(m->funcs.v[i]) : NULL;
-        if (in)
-            return diag_error(diag,
-                              "pass %s left '%s' of %s without the .loc it refers to",
-                              pass, in->text, m->funcs.v[i]->name);
-    }
-    return true;
-}
-
-/* What is held against each instruction: that it exists at all (exec_illegal), that the
- * module's .target and .version have it (ptx_target_has). */
-enum { FORM = 1, TARGET = 2 };
-
-/* The first instruction that does not exist; NULL: all do. *func: where. *why (malloc'd; may
- * be NULL): why not. */
-static const struct ptx_inst *
-find_illegal(const struct ptx_module *m, unsigned checks, const struct ptx_func **func,
-             char **why)
-{
-    struct exec_legal x = {0};
-    for (size_t i = 0; i < m->funcs.n; i++) {
-        *func = m->funcs.v[i];
-        for (size_t k = 0; k < (*func)->body.n; k++) {
-            const struct ptx_inst *in = &(*func)->body.v[k];
-            const char *no = checks & FORM ? exec_illegal(in, &x) : NULL;
-            if (no && why)
-                *why = xstrdup(no);
-            if (no || (checks & TARGET && !ptx_target_has(m, *func, in, why)))
-                return in;
-        }
-    }
-    return NULL;
-}
-
-/* The checks that the module passes. */
-static unsigned
-legal_checks(const struct ptx_module *m)
-{
-    const struct ptx_func *f;
-    return (find_illegal(m, FORM, &f, NULL) ? 0u : FORM) |
-           (find_illegal(m, TARGET, &f, NULL) ? 0u : TARGET);
-}
-
-/* pass: what it is after; NULL: the module was read. */
-static bool
-check_legal(const struct ptx_module *m, unsigned checks, const char *pass,
-            struct diag_sink *diag)
-{
-    const struct ptx_func *f;
-    char *why = NULL;
-    const struct ptx_inst *in = find_illegal(m, checks, &f, &why);
-    if (!in)
-        return true;
-    struct strbuf text = {0};
-    ptx_print_inst(f, in, &text);
-    struct diag_loc loc = {m->file, m->text, in->line, in->col, 0};
-    const char *s = text.s + strspn(text.s, "\t ");
-    struct exec_legal x = {0};
-    bool exists = !(checks & FORM) || !exec_illegal(in, &x);
-    struct diag *d =
-        diag_add(diag, DIAG_ERROR, in->line ? &loc : NULL, "%s%s'%.*s' %s%s",
-                 pass ? pass : "", pass ? " made what is no PTX: " : "",
-                 (int)strcspn(s, ";\n"), s, exists ? "" : "does not exist: ", why);
-    if (exists && !pass)
-        diag_hint(diag, d, "raise .target or .version: ptxas would not read the output");
-    strbuf_free(&text);
-    free(why);
-    return false;
-}
-
-bool
-pass_legal(const struct ptx_module *m, const char *pass, struct diag_sink *diag)
-{
-    return check_legal(m, FORM | TARGET, pass, diag);
-}
-
-/* The IR must survive printing and parsing; legal: the checks that it passed before. pass: what it is after, NULL: all of them. */
-static bool
-verify(const struct ptx_module *m, const char *pass, unsigned legal, struct diag_sink *diag)
-{
-    struct strbuf text = {0};
-    if (!check_legal(m, legal, pass ? pass : "the pipeline", diag))
-        return false;
-    ptx_print(m, &text);
-    struct diag_sink own = diag_child(diag);
-    struct ptx_module *again = ptx_parse_part("output", text.s, text.n, &own);
-    char *why = NULL;
-    bool ok = again && ptx_equal(m, again, &why);
-    if (!ok && !diag_cancelled(diag)) {
-        struct diag *d =
-            diag_add(diag, DIAG_ERROR, NULL, "%s%s left an invalid module: %s",
-                     pass ? "pass " : "the passes", pass ? pass : "",
-                     why                             ? why
-                     : own.n && own.list[0]->message ? own.list[0]->message
-                                                     : "it does not parse");
-        if (!pass)
-            diag_hint(diag, d, "allot opt --verify-each says which");
-    }
-    free(why);
-    if (again)
-        ptx_module_free(again);
-    diag_free(&own);
-    strbuf_free(&text);
-    return ok;
-}
 
 static bool
 unknown(const char *name, struct diag_sink *diag)
@@ -648,7 +530,7 @@ order_accepts(const struct ptx_module *m, const struct pass *p, struct diag_sink
 static bool
 run_step(struct ptx_module *m, const struct pass_args *a, struct known *known,
          struct allocation *allocation, unsigned index, const struct pass_watch *watch,
-         unsigned legal, bool *changed, struct diag_sink *diag)
+         struct verify *verify, bool *changed, struct diag_sink *diag)
 {
     bool any = false;
     const struct pass_launch before = *a->launch;
@@ -656,9 +538,7 @@ run_step(struct ptx_module *m, const struct pass_args *a, struct known *known,
     bool ok = order_accepts(m, a->pass, diag) && run_pass(m, a, known, &any, diag) &&
               (!any || keep_allocated(m, allocation, known, a, diag));
     double t1 = watch ? clock_seconds(CLOCK_MONOTONIC) : 0;
-    ok = ok && (!any || !watch ||
-                (verify(m, a->pass->name, legal, diag) &&
-                 verify_lines(m, known, a->pass->name, diag)));
+    ok = ok && (!any || verify_pass(verify, m, a->pass->name, diag));
     *changed |= any;
     if (ok && !a->pass->shapes && !shape_same(&before, a->launch))
         ok = diag_error(diag, "pass %s changed the launch's shape; give it .shapes",
@@ -682,11 +562,10 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
     size_t nfuncs = m->funcs.n; /* no pass adds functions */
     struct known *known = xcalloc(nfuncs + 1, sizeof *known);
     struct allocation allocation = {.done = xcalloc(nfuncs + 1, sizeof(bool))};
-    const unsigned legal = legal_checks(m);
+    struct verify *verify = verify_new(m, watch || verify_always());
     note_allocation(&allocation, m, defaults, NULL);
     for (size_t i = 0; i < nfuncs; i++)
-        known[i] = (struct known){.chain = loc_chain_new(m->funcs.v[i]),
-                                  .whole = !loc_chain_broken(m->funcs.v[i])};
+        known[i].chain = loc_chain_new(m->funcs.v[i]);
     for (char *step = *text ? text : NULL, *next; step && ok; step = next) {
         next = strchr(step, ',');
         if (next)
@@ -697,7 +576,7 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
         if (!ok)
             break;
         add_defaults(a.pass, defaults, given);
-        ok = run_step(m, &a, known, &allocation, index++, watch, legal, &changed, diag);
+        ok = run_step(m, &a, known, &allocation, index++, watch, verify, &changed, diag);
         assert(m->funcs.n == nfuncs);
     }
     for (size_t i = 0; i < nfuncs; i++) {
@@ -707,5 +586,7 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
     free(known);
     free(allocation.done);
     free(text);
-    return ok && (!changed || watch || verify(m, NULL, legal, diag));
+    ok = ok && (!changed || verify_end(verify, m, diag));
+    verify_free(verify);
+    return ok;
 }

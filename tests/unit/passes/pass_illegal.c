@@ -10,6 +10,7 @@
 
 static unsigned made_group; /* the group of the suffix that it writes */
 static unsigned made_mod;
+static const struct ptx_inst *made; /* what it puts at the begin of k; NULL: suffixes */
 
 /* Writes the suffix at every max and min. */
 static bool
@@ -19,6 +20,10 @@ run_func(struct ptx_func *f, const struct pass_facts *facts, const struct pass_a
     (void)facts;
     (void)a;
     (void)diag;
+    if (made) {
+        f->body.v[0] = *made;
+        return *changed = true;
+    }
     for (size_t i = 0; i < f->body.n; i++) {
         const char *mnemonic = ptx_ops[f->body.v[i].op].mnemonic;
         if (!strcmp(mnemonic, "max") || !strcmp(mnemonic, "min")) {
@@ -164,15 +169,71 @@ a_place_given_to_two_is_refused_by_the_pass(void **state)
     assert_string_equal(said("sm_80", text, passes, true), "");
 }
 
+/* wgmma is read and printed, but not executed. A kernel that has it in the file is left out, one
+ * that a pass gave it is an error of the pass. */
+static void
+code_that_cannot_be_executed_is_refused_by_the_pass(void **state)
+{
+    static const char text[] =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry no()\n{\n"
+        "wgmma.fence.sync.aligned;\nret;\n}\n.visible .entry k()\n{\n"
+        ".reg .b32 %r<4>;\nmov.u32 %r1, 5;\nst.global.u32 [0], %r1;\nret;\n}\n";
+    static const struct pass_watch watch = {after, NULL};
+    (void)state;
+    for (int bad = 0; bad < 2; bad++) {
+        struct diag_sink diag = {0};
+        struct pass_launch any = {0};
+        struct ptx_module *m = ptx_parse("t", text, strlen(text), &diag);
+        assert_non_null(m);
+        made_group = PTX_MG_FTZ;
+        made = bad ? &m->funcs.v[0]->body.v[0] : NULL;
+        const bool ok =
+            pass_run_watched(m, "dead-code,mul24", NULL, &any, NULL, &watch, &diag);
+        made = NULL;
+        assert_int_equal(ok, !bad);
+        if (bad)
+            assert_string_equal(
+                diag.list[0]->message,
+                "pass mul24 left what cannot be executed: kernel 'k': "
+                "wgmma.fence.sync.aligned: this needs sm_90a, which is not simulated");
+        ptx_module_free(m);
+        diag_free(&diag);
+    }
+}
+
+/* As if watched. */
+static void
+the_environment_asks_for_each(void **state)
+{
+    static const char *const set[] = {"1", "0", ""};
+    (void)state;
+    made_group = PTX_MG_NAN_;
+    made_mod = PTX_NAN__NAN;
+    for (int i = 0; i < 3; i++) {
+        setenv("ALLOT_VERIFY_EACH", set[i], 1);
+        char want[128];
+        snprintf(want, sizeof want,
+                 "%s made what is no PTX: 'max.NaN.f32 %%f1, %%f2, %%f3' needs .target "
+                 "sm_80 or later, the file has sm_75",
+                 i ? "the pipeline" : "mul24");
+        assert_string_equal(said("sm_75", MAX_F32, "jumps,mul24,block-order", false),
+                            want);
+    }
+    unsetenv("ALLOT_VERIFY_EACH");
+}
+
 int
 main(void)
 {
+    unsetenv("ALLOT_VERIFY_EACH");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_form_of_a_later_target_is_refused_by_the_pass),
         cmocka_unit_test(unwatched_the_pipeline_is_refused),
         cmocka_unit_test(a_form_that_never_was_is_refused_by_the_pass),
         cmocka_unit_test(what_was_there_before_is_not_the_pass_s),
         cmocka_unit_test(a_place_given_to_two_is_refused_by_the_pass),
+        cmocka_unit_test(code_that_cannot_be_executed_is_refused_by_the_pass),
+        cmocka_unit_test(the_environment_asks_for_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
