@@ -43,9 +43,11 @@ tell(struct allot_device *dev, uint64_t cycles, uint64_t instructions, uint64_t 
                                .blocks_done = done,
                                .blocks = blocks,
                                .seconds = clock_seconds(CLOCK_MONOTONIC) - dev->began};
+    watchdog_off(dev->watchdog);
     bool on = o->watch      ? o->watch(o->user, &p)
               : o->progress ? o->progress(o->user, cycles, done, blocks)
                             : true;
+    watchdog_on(dev->watchdog);
     strbuf_free(&where);
     return on;
 }
@@ -101,6 +103,7 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     struct allot_device *dev = xcalloc(1, sizeof *dev);
     dev->machine = machine_clone(m->m);
     dev->pending_limit = PENDING_LAUNCHES;
+    dev->patience = WATCHDOG_PATIENCE;
     if (options)
         dev->options = *options;
     uint64_t capacity = capacity_of(dev->machine);
@@ -185,6 +188,7 @@ allot_device_free(struct allot_device *dev)
 {
     if (!dev)
         return;
+    watchdog_free(dev->watchdog);
     for (size_t i = 0; i < dev->modules.n; i++) {
         struct loaded_module *lm = dev->modules.v[i];
         while (lm->versions.n) /* the first one's memory last */
@@ -475,11 +479,27 @@ param_block(const struct ptx_func *f, const struct allot_launch *l, uint8_t *blo
     return true;
 }
 
+/* Output may have to wait for a reader. */
+static void
+print_kernels(void *user, const char *text, size_t n)
+{
+    struct allot_device *dev = user;
+    watchdog_off(dev->watchdog);
+    if (dev->options.print)
+        dev->options.print(dev->options.user, text, n);
+    else
+        fwrite(text, 1, n, stdout);
+    watchdog_on(dev->watchdog);
+}
+
 /* The executor asks often; the caller is told about 10 times a second. */
 static bool
 keep_going(void *user, uint64_t done, uint64_t blocks)
 {
     struct allot_device *dev = user;
+    atomic_fetch_add_explicit(&dev->beat, 1, memory_order_relaxed);
+    if (!dev->options.progress && !dev->options.watch)
+        return true;
     double now = clock_seconds(CLOCK_MONOTONIC);
     if (now - dev->told < 0.1)
         return true;
@@ -487,22 +507,75 @@ keep_going(void *user, uint64_t done, uint64_t blocks)
     return tell(dev, 0, dev->grid->n_thread_inst, done, blocks);
 }
 
+/* -- the watchdog -- */
+
 static bool
-run(struct allot_device *dev, struct exec_grid *g, const struct launch_plan *plan,
-    struct allot_result *r, struct diag_sink *diag)
+is_timed(const struct allot_device *dev)
+{
+    return dev->gpu && !dev->functional;
+}
+
+static uint64_t
+beat(void *user)
+{
+    const struct allot_device *dev = user;
+    return atomic_load_explicit(&dev->beat, memory_order_relaxed) +
+           (dev->gpu ? timing_beat(dev->gpu) : 0);
+}
+
+static void
+name_launch(void *user, struct strbuf *out)
+{
+    const struct allot_device *dev = user;
+    strbuf_printf(out, "kernel '%s' on %s, ",
+                  dev->grid ? dev->grid->prog->entry->name : "", dev->machine->name);
+    if (is_timed(dev))
+        strbuf_printf(out, "after core cycle %llu",
+                      (unsigned long long)timing_beat(dev->gpu));
+    else
+        strbuf_addz(out, "functional mode");
+}
+
+static void
+dump_launch(void *user, struct strbuf *out)
+{
+    const struct allot_device *dev = user;
+    if (is_timed(dev))
+        timing_explain(dev->gpu, out);
+    else if (dev->grid && dev->grid->at)
+        exec_explain_cta(dev->grid->at, out);
+}
+
+/* Functional blocks in several host threads say nothing before a wave of them has ended. */
+static struct watchdog *
+watchdog_for(struct allot_device *dev)
+{
+    if (!is_timed(dev) && dev->team)
+        return NULL;
+    const unsigned threads = dev->options.threads ? dev->options.threads : 1;
+    const struct watchdog_setup s = {.patience = dev->patience * threads,
+                                     .beat = beat,
+                                     .name = name_launch,
+                                     .dump = dump_launch,
+                                     .user = dev};
+    if (!dev->watchdog)
+        dev->watchdog = watchdog_new(&s);
+    return dev->watchdog;
+}
+
+static bool
+run_watched(struct allot_device *dev, struct exec_grid *g, const struct launch_plan *plan,
+            struct allot_result *r, struct diag_sink *diag)
 {
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
     dev->began = clock_seconds(CLOCK_MONOTONIC);
-    dev->running = r;
-    dev->grid = g;
     if (!tell(dev, 0, 0, 0, blocks)) {
         g->failure = ALLOT_STOPPED;
         return diag_error(diag, "kernel '%s' interrupted before it began",
                           g->prog->entry->name);
     }
-    if (!dev->gpu || dev->functional) {
-        if (dev->options.progress || dev->options.watch)
-            g->keep_going = keep_going;
+    if (!is_timed(dev)) {
+        g->keep_going = keep_going;
         g->user = dev;
         dev->told = clock_seconds(CLOCK_MONOTONIC);
         if (dev->options.working_sets) {
@@ -529,6 +602,19 @@ run(struct allot_device *dev, struct exec_grid *g, const struct launch_plan *pla
             r->sm[i] = *timing_sm_stats(dev->gpu, i);
     }
     return true;
+}
+
+static bool
+run(struct allot_device *dev, struct exec_grid *g, const struct launch_plan *plan,
+    struct allot_result *r, struct diag_sink *diag)
+{
+    dev->running = r;
+    dev->grid = g;
+    struct watchdog *w = watchdog_for(dev);
+    watchdog_on(w);
+    const bool ok = run_watched(dev, g, plan, r, diag);
+    watchdog_off(w);
+    return ok;
 }
 
 /* Where the blocks of a cooperative launch meet: size and barrier words, as CUDA's
@@ -674,8 +760,8 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .limit = dev->options.max_instructions,
                           .cooperative = l->cooperative || persistent_steps(lk->func),
                           .explicit_cluster = l->cluster[0],
-                          .print = dev->options.print,
-                          .print_user = dev->options.user,
+                          .print = print_kernels,
+                          .print_user = dev,
                           .orders = orders,
                           .quantum = dev->machine->functional.quantum,
                           .races = races_of(dev, lk),

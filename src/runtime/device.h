@@ -6,6 +6,9 @@
 #include "cta/schedule_text.h"
 #include "passes/pass.h"
 #include "runtime/runtime.h"
+#include "runtime/watchdog.h"
+
+#include <stdatomic.h>
 
 struct loaded_kernel {
     const struct ptx_func *func;
@@ -70,6 +73,10 @@ struct allot_device {
     struct allot_result *running;
     uint64_t pending_limit; /* launches by kernels that may wait */
     double told;            /* when options.progress was last called by keep_going */
+    /* made with the first launch; NULL: the host gives no thread */
+    struct watchdog *watchdog;
+    double patience;            /* the watchdog's; tests take less */
+    atomic_uint_least64_t beat; /* raised by keep_going */
 };
 
 /* The module on the device, loaded if it is not yet; NULL and a diagnostic on failure. */

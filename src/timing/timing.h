@@ -39,6 +39,11 @@ void timing_gpu_free(struct timing_gpu *g);
 /* Within options.progress: a warp of the launch that has not ended; NULL: none is known. */
 const struct exec_warp *timing_at(const struct timing_gpu *g);
 
+/* For a thread that looks for endless loops: a number that changes with every quantum of
+ * cycles (the last core cycle done), and, when it has stopped, who waits for what, in words. */
+uint64_t timing_beat(const struct timing_gpu *g);
+void timing_explain(const struct timing_gpu *g, struct strbuf *out);
+
 /* What the SMs are set up for in one launch (a part of runtime/plan.h). */
 struct timing_plan {
     struct occ_kernel demand;        /* of the kernel */

@@ -489,6 +489,47 @@ for mode in --functional --no-skip; do
         -a buf:64,out=y.out
 done
 
+# -- SIGTERM in a loop of allot itself that never ends and looks at nothing --
+cat >endless.c <<'EOF'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+/* A launch asks for the time now and then. */
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    static volatile int calls;
+    if (syscall(SYS_gettid) == getpid() && ++calls > 30) {
+        close(open("in-the-loop", O_CREAT | O_WRONLY, 0600));
+        for (;;)
+            ;
+    }
+    return (int)syscall(SYS_clock_gettime, clock, t);
+}
+EOF
+case $(nm -D "$allot" 2>/dev/null) in
+*__asan_init* | *__tsan_init*) ;; # they come first
+*)
+    ${CC:-cc} -shared -fPIC endless.c -o endless.so
+    for mode in --functional --no-skip; do
+        rm -f in-the-loop
+        LD_PRELOAD=$dir/endless.so "$allot" run long.ptx $mode -k forever -g 9 -b 256 \
+            -a buf:64,out=y.out >out 2>err </dev/null &
+        pid=$!
+        (sleep 60 && kill -KILL $pid) >/dev/null 2>&1 &
+        guard=$!
+        until [ -e in-the-loop ] || ! kill -0 $pid 2>/dev/null; do sleep 0.1; done
+        kill -TERM $pid
+        wait $pid
+        got=$?
+        kill $guard 2>/dev/null
+        check "endless loop $mode, status $got" 0 test $got -eq 143 -a -e in-the-loop
+        check "endless loop $mode, no file" 0 test ! -e y.out
+    done
+    ;;
+esac
+
 # -- a terminal's progress line stays on terminals --
 check "no control characters" 1 sh -c \
     "'$allot' compare vecadd --variants baseline 2>&1 | LC_ALL=C grep -q '[[:cntrl:]]'"

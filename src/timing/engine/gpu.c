@@ -315,6 +315,19 @@ timing_at(const struct timing_gpu *g)
     return g->at;
 }
 
+uint64_t
+timing_beat(const struct timing_gpu *g)
+{
+    return atomic_load_explicit(&g->beat, memory_order_relaxed);
+}
+
+void
+timing_explain(const struct timing_gpu *g, struct strbuf *out)
+{
+    if (g->running)
+        explain(g->running, out);
+}
+
 /* How long a launch may issue nothing: far longer than full queues of the slowest DRAM take to
  * empty, in cycles of the slowest clock. */
 static uint64_t
@@ -587,6 +600,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
     dispatch_init(&r.launch.dispatch, r.arena, plan->order, &l, g->last_sm);
     run_start_blocks(&r, g->now);
 
+    g->running = &r;
     bool ok = loop(&r);
     g->last_sm = r.launch.dispatch.last;
     grid->n_warp_inst = grid->n_thread_inst = 0;
@@ -602,6 +616,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
         drop_memory(g);
         build_memory(g, diag);
     }
+    g->running = NULL;
     for (unsigned i = 0; i < g->m->sm.count; i++)
         sm_free(&r.sm[i]);
     arena_reset(r.arena);

@@ -496,6 +496,7 @@ run_follow_alone(struct run *r)
         run_do(r, from, to, to);
         follow(r);
         g->now = r->quantum.to - 1;
+        run_beat(g, g->now);
         end_quantum(r);
     }
 }
@@ -507,6 +508,7 @@ run_serial_phase(struct run *r)
     follow(r);
     g->quanta++;
     g->now = r->quantum.to - 1;
+    run_beat(g, g->now);
     const struct node *fault = end_quantum(r);
     if (fault) {
         diag_append(r->diag, &fault->faulty->diag);
@@ -538,6 +540,7 @@ run_drain(struct run *r)
         if ((idle && between_launches(g, now)) || now - g->now > 1000000)
             break;
         now++;
+        run_beat(g, now);
         memsys_step(g->mem, now);
         for (unsigned i = 0; i < g->m->sm.count; i++) {
             const unsigned port = i / g->m->sm.per_cluster;

@@ -42,6 +42,8 @@ struct timing_gpu {
     struct trace *trace;        /* NULL: none */
     struct pool *pool;          /* NULL: one thread */
     const struct exec_warp *at; /* while options.progress is asked: timing_at */
+    const struct run *running;  /* the launch under way, NULL: none */
+    atomic_uint_least64_t beat; /* `now` for other threads: timing_beat */
     uint64_t now;               /* last core cycle done */
     uint64_t quanta;            /* of the last launch */
     unsigned last_sm; /* that got a block: the next launch's dispatch begins behind it */
@@ -174,6 +176,13 @@ void run_quantum(struct run *r);
 enum outcome run_overlapped(struct run *r);
 
 /* -- gpu.c -- */
+
+/* The launch has come as far as this cycle (timing_beat). */
+static inline void
+run_beat(struct timing_gpu *g, uint64_t now)
+{
+    atomic_store_explicit(&g->beat, now, memory_order_relaxed);
+}
 
 /* Whether the launch is within its limits; false: it is over. */
 bool run_go_on(struct run *r);
