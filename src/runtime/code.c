@@ -1,12 +1,12 @@
 /* code.c: the public question what a machine's passes make of a kernel: registers, machine
- * operations, and the loads that a warp waits for (passes/schedule_loads.c). The kernel is
+ * operations, and the loads that a warp waits for (passes/sched/schedule_loads.c). The kernel is
  * compiled twice: loads are looked at before registers are allocated. And what passes tell
  * of a kernel in a launch. */
 #include "runtime/plan.h"
 
 #include "analysis/usage.h"
 #include "passes/shape.h"
-#include "passes/schedule.h"
+#include "passes/sched/schedule.h"
 #include "ptx/parse.h"
 
 #include <stdio.h>

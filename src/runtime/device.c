@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "exec/memory/heap.h"
 #include "exec/memory/texture.h"
-#include "passes/persistent.h"
+#include "passes/blocks/persistent.h"
 #include "runtime/plan.h"
 #include "runtime/result.h"
 

@@ -8,14 +8,14 @@
  * `update`). With cta.working_sets=previous it is for the next launch instead: the first
  * has its blocks in order.
  *
- * Persistent blocks (passes/persistent_blocks.c) are launched in order; the schedule's
+ * Persistent blocks (passes/blocks/persistent_blocks.c) are launched in order; the schedule's
  * order goes into the array of what they do. Working sets are those of the kernel before
  * the passes, block by block. Steps go into an array too where the pass was told barrier=1.
  *
  * Cost: one functional execution and a copy of the memory in use, for each schedule; none
  * for the methods that do not look at working sets. */
 #include "exec/orders.h"
-#include "passes/persistent.h"
+#include "passes/blocks/persistent.h"
 #include "runtime/plan.h"
 #include "runtime/result.h"
 

@@ -3,8 +3,8 @@
 
 #include "analysis/usage.h"
 #include "base/hash.h"
-#include "passes/late_operands.h"
-#include "passes/schedule.h"
+#include "passes/card/late_operands.h"
+#include "passes/sched/schedule.h"
 #include "passes/pass.h"
 #include "ptx/link.h"
 #include "ptx/parse.h"

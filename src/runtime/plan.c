@@ -3,9 +3,9 @@
 
 #include "analysis/usage.h"
 #include "machine/occupancy.h"
-#include "passes/persistent.h"
+#include "passes/blocks/persistent.h"
 #include "passes/shape.h"
-#include "passes/unified_alloc.h"
+#include "passes/unified/unified_alloc.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 #include "runtime/ptxas.h"

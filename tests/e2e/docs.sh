@@ -32,7 +32,7 @@ for page in add-a-policy add-an-l2-policy add-a-pass; do
     rm -rf upper work
 done
 # Nothing of it is left in the tree.
-is "no trace" "$(ls "$src"/src/passes/self_moves.c "$src"/src/timing/policy/schedulers/youngest.c \
+is "no trace" "$(ls "$src"/src/passes/cleanup/self_moves.c "$src"/src/timing/policy/schedulers/youngest.c \
     "$src"/src/timing/policy/replacement/bip.c 2>/dev/null)" ""
 
 # Manual pages say what --help says.
