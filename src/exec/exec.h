@@ -255,7 +255,7 @@ struct exec_grid {
     /* What printf and failed assertions print; NULL: to stdout. */
     void (*print)(void *user, const char *text, size_t n);
     void *print_user;
-    struct exec_orders *orders; /* what its threads order (orders.h); NULL: they cannot */
+    struct exec_orders *orders; /* what its threads launch and copy; NULL: they can not */
     enum allot_failure failure; /* kind of the fault that ended the grid */
     struct diag_sink *diag;     /* faults */
     struct guard_reads guard;   /* once its blocks are freed */

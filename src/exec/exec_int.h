@@ -12,7 +12,7 @@
 #include "analysis/scratchpad.h"
 #include "base/inline.h"
 #include "exec/exec.h"
-#include "exec/quick.h"
+#include "exec/threaded/threaded.h"
 
 #define REF_CONST 0x80000000u
 #define REF_NONE 0xffffffffu
@@ -85,7 +85,7 @@ _Static_assert(sizeof(struct exec_inst) == 64, "one cache line");
 
 enum { MEM_LOAD = 1, MEM_STORE = 2, MEM_ATOMIC = 3 };
 
-/* What functional mode may do with an instruction (quick.c). */
+/* What functional mode may do with an instruction (threaded.c). */
 enum inst_form {
     FORM_STEP,   /* may change path, state or counts: by exec_step */
     FORM_PURE,   /* reads and writes registers and can do nothing else */
@@ -269,7 +269,7 @@ struct matrix_places {
     struct matrix_places *next;
 };
 
-/* -- quick records (quick.c) -- */
+/* -- quick records (threaded.c) -- */
 
 /* Makes them, with the handlers of an instruction set; NULL: the fastest. */
 void quick_decode(struct exec_prog *p, const char *variant);

@@ -14,7 +14,7 @@ if(ALLOT_VARIANTS AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
   set_source_files_properties(src/exec/lanes/lanes.c PROPERTIES COMPILE_DEFINITIONS LANES_X86)
 endif()
 # Quick handlers end in calls that are jumps with optimisation only, and leave vector
-# registers dirty until the last (quick.h).
+# registers dirty until the last (threaded.h).
 set(quick_flags)
 if(CMAKE_BUILD_TYPE MATCHES "^Rel" AND NOT ALLOT_SANITIZE AND NOT ALLOT_FUZZ)
   set(quick_flags -DQUICK_CHAIN)
@@ -57,14 +57,14 @@ foreach(v IN LISTS lanes_variants)
   endif()
   exec_object(quick_lanes_${v} src/exec/lanes/lanes_variant.c ${v} -DLANES_VARIANT=${v} -DLANES_QUICK
     ${quick_flags} ${dirty} ${lanes_${v}_quick})
-  exec_object(quick_fast_${v} src/exec/quick_fast.c ${v} -DEXEC_VARIANT=${v} ${quick_flags} ${dirty})
+  exec_object(quick_fast_${v} src/exec/threaded/threaded_fast.c ${v} -DEXEC_VARIANT=${v} ${quick_flags} ${dirty})
   if(NOT v STREQUAL plain) # the plain variant of exec_fast.c is compiled with the rest
     add_library(exec_fast_${v} OBJECT src/exec/ops/exec_fast.c)
     target_include_directories(exec_fast_${v} PRIVATE src include)
     target_compile_definitions(exec_fast_${v} PRIVATE EXEC_VARIANT=${v})
     target_compile_options(exec_fast_${v} PRIVATE ${lanes_flags_${v}})
     target_sources(allot_exec PRIVATE $<TARGET_OBJECTS:exec_fast_${v}>)
-    set_source_files_properties(src/exec/ops/exec_mem.c src/exec/quick.c PROPERTIES COMPILE_DEFINITIONS EXEC_X86)
+    set_source_files_properties(src/exec/ops/exec_mem.c src/exec/threaded/threaded.c PROPERTIES COMPILE_DEFINITIONS EXEC_X86)
   endif()
 endforeach()
 

@@ -18,7 +18,7 @@
  * `step` each time it is tried.
  *
  * A launch that is watched runs in one host thread, a block after another unless they wait
- * for each other, and not in quick handlers (quick.h). One that is not pays a comparison for
+ * for each other, and not in quick handlers (threaded.h). One that is not pays a comparison for
  * each turn of a warp. A watch of a single block (exec_races.c) is not in the grid's list:
  * its blocks may run in any thread, and once `wants` is false the block runs on unseen.
  *

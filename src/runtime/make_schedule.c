@@ -14,7 +14,7 @@
  *
  * Cost: one functional execution and a copy of the memory in use, for each schedule; none
  * for the methods that do not look at working sets. */
-#include "exec/orders.h"
+#include "exec/device_launch/device_launch.h"
 #include "passes/blocks/persistent.h"
 #include "runtime/plan.h"
 #include "runtime/result.h"

@@ -1,5 +1,5 @@
 /* nested.c: a launch with all that comes of it: kernels that kernels launch, their copies
- * and fills (exec/orders.h).
+ * and fills (exec/device_launch/device_launch.h).
  *
  * What is to be done stands on a stack. A grid's orders are put on it when the grid has
  * ended, the first on top, tail launches below the others: so a grid's children, with
@@ -7,7 +7,7 @@
  * them. Depth of nesting costs nothing but the stack. */
 #include "runtime/plan.h"
 
-#include "exec/orders.h"
+#include "exec/device_launch/device_launch.h"
 #include "machine/occupancy.h"
 
 struct task {

@@ -10,7 +10,7 @@
  * With a partial mask all lanes are computed - none can trap - and the result blended. */
 #include "exec/lanes/lanes_int.h"
 #include "exec/lanes/lanes_ops.h"
-#include "exec/quick.h"
+#include "exec/threaded/threaded.h"
 
 #include <string.h>
 
@@ -836,7 +836,7 @@ VARIANT(LANES_ALSO)
 #endif
 
 #else
-/* The quick forms (quick.h) of the same list: one destination, no LM_BOOL, types of whole
+/* The quick forms (threaded.h) of the same list: one destination, no LM_BOOL, types of whole
  * registers, modifiers that are not read from aux. Each three times: sources
  * anywhere, any lanes; all in registers and all lanes; the second one a constant in the
  * record and all lanes. */

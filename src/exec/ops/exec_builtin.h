@@ -1,5 +1,5 @@
 /* exec_builtin.h: calls of functions that the device brings along, for the files that
- * hold them: exec_builtin.c, exec_orders.c. */
+ * hold them: exec_builtin.c, device_launch.c. */
 #ifndef ALLOT_EXEC_EXEC_BUILTIN_H
 #define ALLOT_EXEC_EXEC_BUILTIN_H
 

@@ -9,7 +9,7 @@
  * read all 32.
  *
  * Compiled once per instruction-set variant, like the lane functions (folder.cmake). */
-#include "exec/exec_vec.h"
+#include "exec/ops/exec_vec.h"
 
 #ifndef EXEC_VARIANT
 #define EXEC_VARIANT plain

@@ -1,4 +1,4 @@
-/* Quick records (src/exec/quick.c) against exec_step: a program that is held against the
+/* Quick records (src/exec/threaded/threaded.c) against exec_step: a program that is held against the
  * analyses runs by exec_step, another one by quick records. Memory, counts and faults must be equal,
  * wherever turns end and however many lanes are active. */
 #include "unit/kit/exec_kit.h"

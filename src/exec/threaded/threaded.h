@@ -1,4 +1,4 @@
-/* quick.h: the form in which functional mode runs a kernel: direct-threaded code.
+/* threaded.h: the form in which functional mode runs a kernel: direct-threaded code.
  *
  * Beside each decoded instruction stands a quick record of 32 bytes: a handler and its
  * operands. A handler executes the instruction for a warp and goes on with the next
@@ -8,14 +8,14 @@
  *
  * A handler that cannot do its instruction (lanes diverge, an access leaves its
  * allocation, a barrier, a call) returns its own record, having changed nothing.
- * quick_run (quick.c) then has exec_step do it. So every instruction has a quick record,
+ * quick_run (threaded.c) then has exec_step do it. So every instruction has a quick record,
  * many of them quick_step, and only common cases need a handler of their own.
  *
  *     ld.shared    add    fma    setp    @p bra        bar.sync
  *     quick ------> quick -> quick -> quick -> quick ---> quick_step: back to quick_run
  *                                       ^--------'
  *
- * Handlers are in lanes_variant.c and quick_fast.c, compiled once per instruction set. They
+ * Handlers are in lanes_variant.c and threaded_fast.c, compiled once per instruction set. They
  * leave the upper halves of vector registers dirty; quick_enter cleans them up. */
 #ifndef ALLOT_EXEC_QUICK_H
 #define ALLOT_EXEC_QUICK_H
@@ -76,7 +76,7 @@ struct quick_lane {
 extern const struct quick_lane quick_lanes_plain[], quick_lanes_avx2[],
     quick_lanes_avx512[];
 
-/* All others of one instruction set (quick_fast.c). */
+/* All others of one instruction set (threaded_fast.c). */
 enum {
     QUICK_STEP,       /* by exec_step */
     QUICK_PURE,       /* by the instruction's handler */

@@ -1,5 +1,5 @@
 /* exec_vec.h: rows of 32 lanes as vectors of the instruction set that a file is compiled
- * for: exec_fast.c and quick_fast.c. */
+ * for: exec_fast.c and threaded_fast.c. */
 #ifndef ALLOT_EXEC_EXEC_VEC_H
 #define ALLOT_EXEC_EXEC_VEC_H
 

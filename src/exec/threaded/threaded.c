@@ -1,4 +1,4 @@
-/* quick.c: runs warps by quick records (quick.h), for functional mode.
+/* threaded.c: runs warps by quick records (threaded.h), for functional mode.
  *
  * quick_decode makes the records once a program. quick_turn runs a warp for a number of
  * instructions, with the results, counts and order of exec_step:

@@ -1,4 +1,4 @@
-/* quick_fast.c: handlers of quick records (quick.h): loads, stores, moves, branches, and
+/* threaded_fast.c: handlers of quick records (threaded.h): loads, stores, moves, branches, and
  * those that call an instruction's general handler.
  *
  * Loads and stores are as in exec_fast.c, but keep no addresses for others to see, so
@@ -9,7 +9,7 @@
  *
  * Compiled once per instruction-set variant (folder.cmake). */
 #include "exec/memory/exec_foot.h"
-#include "exec/exec_vec.h"
+#include "exec/ops/exec_vec.h"
 
 #ifndef EXEC_VARIANT
 #define EXEC_VARIANT plain

@@ -1,4 +1,4 @@
-/* orders.h: work that kernels order by the device runtime (CUDA C++ Programming Guide,
+/* device_launch.h: work that kernels order by the device runtime (CUDA C++ Programming Guide,
  * "CUDA Dynamic Parallelism"): launches, copies, fills. It is done after the grid that
  * ordered it, by whoever runs the grids, in the order in which it was ordered: a legal
  * schedule, since a grid's children may run beside it or after it, and streams and events

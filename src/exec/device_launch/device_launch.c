@@ -1,4 +1,4 @@
-/* exec_orders.c: the device runtime's functions (orders.h): launches from kernels,
+/* device_launch.c: the device runtime's functions (device_launch.h): launches from kernels,
  * streams, events, copies, errors, questions about the device. nvcc 12 and later calls
  * them __cudaCDP2NAME, nvcc 11 and hand-written PTX cudaNAME; NAME_ptsz is the same.
  *
@@ -8,7 +8,7 @@
  * for each thread, as on the host; most programs have none. */
 #include "exec/ops/exec_builtin.h"
 #include "exec/memory/heap.h"
-#include "exec/orders.h"
+#include "exec/device_launch/device_launch.h"
 
 #include <string.h>
 
