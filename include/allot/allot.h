@@ -332,6 +332,7 @@ struct allot_options {
     bool working_sets;   /* functional: keep the lines that each block touches
                           * (allot_result_working_set) */
     bool per_sm;         /* keep the counters of each SM (allot_result_sm) */
+    bool by_line;        /* count for each instruction too (allot_result_line) */
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
@@ -630,6 +631,29 @@ char *allot_trace(const struct allot_device *dev, size_t *n, struct allot_trace_
 /* The same of one SM, for counters that SMs have; with options.per_sm only. */
 bool allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
                      uint64_t *count);
+
+/* Instruction i of a launch with options.by_line: i from 0 while true is returned. The last
+ * has no opcode: what belongs to no instruction, as issue slots without a warp. Texts live as
+ * long as the result. */
+struct allot_line {
+    const char *opcode;   /* its first part; NULL: no instruction */
+    const char *ptx_file; /* NULL: no instruction */
+    const char *ptx_text; /* the line, without blanks at its ends; NULL: unknown */
+    unsigned ptx_line;    /* 0: made by a pass */
+    unsigned line;        /* of file; 0: unknown */
+    const char *file;     /* what the PTX was compiled from, as .loc says; NULL: unknown */
+};
+bool allot_result_line(const struct allot_result *r, size_t i, struct allot_line *line);
+/* Its counter `id`, which is one of allot_line_counter: in sum over all i exactly the
+ * launch's. An issue slot belongs to the instruction that takes it, a lost one to an
+ * instruction that a warp waits with (docs/looking.md). False: no such counter or i. */
+bool allot_result_line_count(const struct allot_result *r, size_t i, const char *id,
+                             uint64_t *count);
+/* All of them as a JSON array, malloc'd: an object an instruction that has a counter above 0,
+ * with these counters, opcode, ptx_file, ptx_line, ptx_text, file, line. */
+char *allot_result_lines_text(const struct allot_result *r);
+/* The counters that instructions have: i from 0; NULL: no more. */
+const char *allot_line_counter(size_t i);
 
 /* Every counter and derived value: i from 0 while true is returned. */
 bool allot_stat(size_t i, struct allot_stat_info *info);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import struct
 from pathlib import Path
 from typing import (
@@ -554,6 +555,14 @@ class Result:
         total = float(self["issue_slots"]) or 1.0
         return {word: float(self[id_]) / total for id_, word, _ in _causes()}
 
+    def lines(self) -> List[Dict[str, Any]]:
+        """Counters by instruction, of a device made with `by_line=True`: a dict an instruction
+        that has a counter above 0, with these counters and "opcode", "ptx_file", "ptx_line",
+        "ptx_text", "file", "line" as far as they are known. Each counter's sum is the launch's.
+        `pandas.DataFrame(result.lines())` is a table."""
+        c = ffi.gc(lib.allot_result_lines_text(self._c), lib.free)
+        return json.loads(_text(c))
+
     def energy(self) -> Dict[str, float]:
         """Energy by the machine's model: "energy" (J), "power" (W), "energy_sm" and so on. See
         `Machine["energy.model"]` for the model and `Device.energy_calibrated`."""
@@ -695,7 +704,7 @@ class Device:
     limit); guard: reads so many bytes outside an allocation give 0 and a warning; check: any of
     "race", "init", "sync" (functional only), findings are `Result.warnings`; progress: called
     about ten times a second with (cycles, blocks done, blocks), False stops the launch;
-    print: gets what kernels print.
+    print: gets what kernels print; by_line: count for each instruction too (`Result.lines`).
     """
 
     def __init__(
@@ -708,6 +717,7 @@ class Device:
         guard: int = 0,
         check: Sequence[str] = (),
         per_sm: bool = False,
+        by_line: bool = False,
         progress: Optional[Callable[[int, int, int], Any]] = None,
         print: Callable[[str], Any] = _print,
     ) -> None:
@@ -728,6 +738,7 @@ class Device:
                 "max_cycles": max_cycles,
                 "guard": guard,
                 "per_sm": per_sm,
+                "by_line": by_line,
                 "checks": checks,
                 "watch": lib.allot_py_watch,
                 "print": lib.allot_py_print,

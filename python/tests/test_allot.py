@@ -301,6 +301,18 @@ def test_store(tmp_path):
         allot.Store(tmp_path / "text.db").launches()
 
 
+def test_lines_add_up(module):
+    x = np.arange(4096, dtype=np.float32)
+    y = np.zeros_like(x)
+    r = allot.Device(small(), by_line=True).launch(module["saxpy"], 16, 256, [2.0, x, y, 4096])
+    lines = r.lines()
+    for counter in ("issue_used", "issue_memory", "warp_instructions", "loads_returned"):
+        assert sum(line.get(counter, 0) for line in lines) == r[counter]
+    slots = (n for line in lines for c, n in line.items() if c.startswith("issue_"))
+    assert sum(slots) == r["issue_slots"]
+    assert any("ld.global" in line.get("ptx_text", "") for line in lines)
+
+
 def test_counters_have_descriptions():
     ids = [c.id for c in allot.counters()]
     assert "cycles" in ids and len(ids) == len(set(ids))

@@ -39,6 +39,7 @@ tell(const struct want *w, const struct cli_list *pos, const struct program_resu
     json_t *o = show.json ? cli_sim_json(m, s) : NULL;
     bool ok = program_report(stderr, pos->v[0], r, m, o, &show, &diag);
     cli_sink(&diag);
+    ok &= cli_look_show_lines(&w->look, stderr, program_launches(r));
     ok &= !r->cut && cli_program_store(s, w->db, pos, r, m);
     ok &= cli_check_end(s, r->findings,
                         !r->signal && !json_array_size(r->failures) &&
@@ -57,7 +58,8 @@ exec_program(const struct cli_list *pos, const struct cli_sim *s, const struct w
     setup.skip = w->skip;
     setup.count = w->count;
     setup.per_kernel = w->per_kernel;
-    setup.all = w->show.json || w->show.csv || w->db || w->show.why;
+    setup.all =
+        w->show.json || w->show.csv || w->db || w->show.why || cli_look_lines(&w->look);
     setup.pass_signals = true;
     bool ran = cli_program_run(&cmd, &setup, pos, &r), ok = ran && tell(w, pos, &r, m, s);
     int status = ran && r.status ? r.status : ok ? EXIT_OK : EXIT_FAILED;

@@ -58,9 +58,9 @@ simulate(struct cli_session *x, const struct allot_options *o, const struct out 
         ok &= tell(out, x, ok);
     if (there && ended) {
         ok &= cli_session_store(x, out->db, ok, 0, NULL);
-        ok &= !x->own || cli_own_finish(&x->subject.launch, x->dev,
-                                        out->r.form == LAUNCH_TEXT ? stdout : stderr);
-        ok &= cli_look_write(&out->look, x->dev); /* a full disk loses these alone */
+        FILE *show = out->r.form == LAUNCH_TEXT ? stdout : stderr;
+        ok &= !x->own || cli_own_finish(&x->subject.launch, x->dev, show);
+        ok &= cli_look_write(&out->look, x->dev, show); /* a full disk loses these */
     }
     cli_progress_end();
     cli_diag(x->d);

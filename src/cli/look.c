@@ -1,6 +1,7 @@
 /* look.c: see look.h. */
 #include "cli/look.h"
 
+#include "report/lines_report.h"
 #include "report/timeline_report.h"
 
 #include <stdlib.h>
@@ -20,6 +21,16 @@ cli_look_check(const struct cli_cmd *cmd, const struct cli_look *l, bool functio
     if (l->why && functional)
         return cli_usage(cmd, "--why: issue slots need the cycle model");
     o->per_sm = l->why;
+    o->by_line = cli_look_lines(l);
+    if (o->by_line && functional)
+        return cli_usage(cmd, "--by-line, --lines: issue slots need the cycle model");
+    if (l->lines && !lines_report_format(l->lines))
+        return cli_usage(cmd,
+                         "--lines %s: the name ends in none of .csv, .json, .callgrind, "
+                         ".speedscope.json",
+                         l->lines);
+    if (l->lines && !cli_writable(l->lines))
+        return EXIT_FAILED;
     if (l->trace) {
         if (functional)
             return cli_usage(cmd, "--trace: time needs the cycle model");
@@ -63,10 +74,47 @@ write_trace(const struct allot_device *dev, const char *path)
     return ok;
 }
 
+/* The device's launches as objects for cli_look_show_lines. */
+static json_t *
+launches_of(const struct allot_device *dev)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < allot_results(dev); i++) {
+        const struct allot_result *r = allot_result_at(dev, i);
+        char *text = allot_result_lines_text(r);
+        json_t *o = json_object();
+        json_object_set_new(o, "name", json_string(allot_result_kernel(r)));
+        json_object_set_new(o, "lines", json_loads(text, 0, NULL));
+        json_array_append_new(all, o);
+        free(text);
+    }
+    return all;
+}
+
 bool
-cli_look_write(const struct cli_look *l, const struct allot_device *dev)
+cli_look_show_lines(const struct cli_look *l, FILE *f, json_t *launches)
+{
+    bool ok = true;
+    struct strbuf b = {0};
+    json_t *kernels = lines_report_kernels(launches);
+    if (l->by_line)
+        lines_report_text(f, kernels);
+    if (l->lines) {
+        lines_report_format(l->lines)(kernels, &b);
+        ok = cli_write_file(l->lines, b.s ? b.s : "", b.n);
+    }
+    strbuf_free(&b);
+    json_decref(kernels);
+    json_decref(launches);
+    return ok;
+}
+
+bool
+cli_look_write(const struct cli_look *l, const struct allot_device *dev, FILE *show)
 {
     bool ok = !l->trace || write_trace(dev, l->trace);
+    if (cli_look_lines(l))
+        ok &= cli_look_show_lines(l, show, launches_of(dev));
     struct strbuf b = {0};
     if (l->timeline) {
         timeline_report_csv(dev, l->timeline_sms, &b);

@@ -328,7 +328,8 @@ cli_program_setup(const struct cli_sim *s, const struct cli_look *l)
                                   .trace_limit = l->limit,
                                   .timeline = l->timeline,
                                   .timeline_cycles = l->every,
-                                  .timeline_sms = l->timeline_sms};
+                                  .timeline_sms = l->timeline_sms,
+                                  .by_line = cli_look_lines(l)};
 }
 
 bool

@@ -499,6 +499,11 @@ void exec_check_promise(const struct exec_prog *p, uint32_t shared_from);
  * compiled from, as .loc says it, with the calls it was inlined at. */
 struct diag_loc exec_loc(const struct exec_prog *p, uint32_t pc);
 void exec_note_source(const struct exec_prog *p, uint32_t pc, struct diag_sink *diag);
+/* The place that .loc gives, of each instruction that has one; with calls that were inlined,
+ * where the instruction itself was written. `file` is lent. */
+void exec_sources(const struct exec_prog *p,
+                  void (*take)(void *user, uint32_t pc, const char *file, unsigned line),
+                  void *user);
 
 /* Does the lane touch bytes that scratchalloc takes, which the block does not hold now? */
 static inline bool

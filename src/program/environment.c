@@ -101,6 +101,7 @@ set_look(const struct program_setup *s)
     set_or_clear("ALLOT_TRACE_FROM", s->trace ? s->trace_from : NULL);
     set_or_clear("ALLOT_TRACE_TO", s->trace ? s->trace_to : NULL);
     set_or_clear("ALLOT_TRACE_LIMIT", s->trace ? s->trace_limit : NULL);
+    set_or_clear("ALLOT_BY_LINE", s->by_line ? "1" : NULL);
     set_path("ALLOT_TIMELINE", s->timeline);
     set_or_clear("ALLOT_TIMELINE_CYCLES", s->timeline ? s->timeline_cycles : NULL);
     set_or_clear("ALLOT_TIMELINE_SMS", s->timeline && s->timeline_sms ? "1" : NULL);

@@ -29,6 +29,7 @@ struct program_setup {
     const char *trace, *trace_from, *trace_to, *trace_limit;
     const char *timeline, *timeline_cycles;
     bool timeline_sms;
+    bool by_line; /* of launches with timing: counters by instruction, in `all` */
     /* Without timing: the working sets of each kernel's launch of that number from 1, and a
      * schedule made from them; 0: none. */
     uint64_t working_nth;

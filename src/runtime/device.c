@@ -137,6 +137,7 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     if (ok && !dev->options.functional) {
         struct timing_options t = {
             .no_skip = dev->options.no_skip,
+            .lines = dev->options.by_line,
             .threads = dev->options.threads,
             .max_cycles = dev->options.max_cycles,
             .max_instructions = dev->options.max_instructions,
@@ -595,6 +596,8 @@ run_watched(struct allot_device *dev, struct exec_grid *g, const struct launch_p
         return false;
     if (dev->options.sample_cycles)
         keep_sample(dev, r->stats.gpu.cycles, &r->stats);
+    if (dev->options.by_line)
+        result_keep_lines(r, g->prog, timing_lines(dev->gpu));
     if (dev->options.per_sm) {
         r->nsm = dev->machine->sm.count;
         r->sm = xcalloc(r->nsm, sizeof *r->sm);

@@ -30,6 +30,7 @@ result_free(struct allot_result *r)
     free(r->kernel);
     free(r->parent);
     free(r->sm);
+    result_free_lines(&r->lines);
     workset_free(r->workset);
     free(r->arrays);
     free(r);

@@ -13,6 +13,18 @@ struct sample {
     struct stat_sm *sm; /* of each, with options.sample_sms; else NULL */
 };
 
+/* Counters by instruction, then those of none. */
+struct result_line {
+    struct allot_line at;
+    char *text; /* of at.ptx_text */
+    struct line_counts count;
+};
+struct result_lines {
+    size_t n;
+    struct result_line *v;
+    VEC(char *) names; /* of files */
+};
+
 struct allot_result {
     char *kernel;
     char *parent; /* the kernel that launched it, NULL: the host did */
@@ -22,14 +34,19 @@ struct allot_result {
     struct launch_stats stats;
     struct stat_sm *sm; /* of each, with options.per_sm */
     unsigned nsm, sampled_sms;
+    struct result_lines lines; /* with options.by_line */
     VEC(struct sample) samples;
-    struct workset *workset; /* with options.working_sets; else NULL */
+    struct workset *workset;            /* with options.working_sets; else NULL */
     struct allot_working_array *arrays; /* made on first question */
 };
 
 /* Keeps a sample, if there is room; gpu: that of each SM too, NULL: not. */
 void result_sample(struct allot_result *r, const struct timing_gpu *gpu, unsigned nsm,
                    uint64_t cycle, const struct launch_stats *so_far);
+/* Keeps the counters by instruction of a launch of the program. */
+void result_keep_lines(struct allot_result *r, const struct exec_prog *p,
+                       const struct line_counts *counts);
+void result_free_lines(struct result_lines *l);
 void result_free(struct allot_result *r);
 
 #endif

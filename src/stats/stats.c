@@ -55,6 +55,32 @@ static const struct {
 #undef STAT
 #undef IDENTITY
 
+/* -- counters by instruction -- */
+
+static const struct {
+    const char *id;
+    size_t offset;
+} lines[LINE_COUNTS] = {
+#define LINE(id) {#id, offsetof(struct stat_sm, id)},
+#define CAUSE(id, word, meaning) LINE(issue_##id)
+    ISSUE_CAUSES(CAUSE, CAUSE)
+#undef CAUSE
+#include "stats/lines.def"
+#undef LINE
+};
+
+const char *
+stats_line_id(enum line_id i)
+{
+    return lines[i].id;
+}
+
+size_t
+stats_line_offset(enum line_id i)
+{
+    return lines[i].offset;
+}
+
 /* -- values -- */
 
 static uint64_t *

@@ -9,6 +9,7 @@
 #include "allot/types.h"
 #include "base/diag.h"
 #include "base/str.h"
+#include "stats/causes.def"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -58,6 +59,24 @@ enum stat_id {
 };
 #undef DERIVED
 #undef IDENTITY
+
+/* What is counted for each instruction of a kernel (lines.def): LINE_issue_used, ...; the
+ * causes first, in their order. */
+enum line_id {
+#define CAUSE(id, word, meaning) LINE_issue_##id,
+    ISSUE_CAUSES(CAUSE, CAUSE)
+#undef CAUSE
+#define LINE(id) LINE_##id,
+#include "stats/lines.def"
+#undef LINE
+        LINE_COUNTS
+};
+struct line_counts {
+    uint64_t v[LINE_COUNTS];
+};
+/* Name of the counter, and where it lies in struct stat_sm. */
+const char *stats_line_id(enum line_id i);
+size_t stats_line_offset(enum line_id i);
 
 /* Values of a launch, summed over SMs and slices (MAX counters: the largest). */
 struct launch_stats {

@@ -24,6 +24,7 @@ struct timing_options {
     /* Called at the end of every sample_cycles-th core cycle of a launch with the
      * counters so far; 0: never. */
     uint64_t sample_cycles;
+    bool lines; /* count for each instruction too: timing_lines */
     /* A trace of at most so many events, of the cycles [trace_from, trace_to) of each
      * launch; 0: none. */
     uint64_t trace_limit, trace_from, trace_to;
@@ -78,6 +79,11 @@ const struct trace *timing_trace(const struct timing_gpu *g);
 
 /* Counters of SM i in the last launch, until the next. */
 const struct stat_sm *timing_sm_stats(const struct timing_gpu *g, unsigned i);
+
+/* Counters of each of the program's instructions in the last launch, which was simulated to
+ * its end, summed over SMs, then those of no instruction; until the next. NULL without
+ * options.lines. */
+const struct line_counts *timing_lines(const struct timing_gpu *g);
 
 /* A host copy of these bytes went by (partition.prefill). */
 void timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes);

@@ -22,6 +22,18 @@ lacks() {
 check "help" 0 "$allot" exec --help
 has out "default a100"
 
+# -- by line: the kernels with timing, whose sums are those of --json --
+check "by line" 0 "$allot" exec --kernel 'sum_*' --by-line --lines l.json --json k.json "$p"
+has err "^sum_warps(int const\*, int\*, bool): .* issue slots of schedulers with a warp, by line"
+lacks err "add_number(int\*): .* issue slots"
+check "... adds up" 0 python3 -c '
+import json
+lines, all = json.load(open("l.json")), json.load(open("k.json"))["kernels"]
+for name, rows in lines.items():
+    for c in ("warp_instructions", "issue_memory", "load_latency"):
+        assert sum(r.get(c, 0) for r in rows) == sum(k[c] for k in all if k["name"] == name), (name, c)
+assert len(lines) == 3'
+
 # -- chosen kernels: sum_block, sum_warps, add_number, sum_parts, half_warp, one launch each --
 check "all" 0 "$allot" exec --json all.json "$p"
 check "by name" 0 "$allot" exec --kernel 'sum_*' --json some.json "$p"

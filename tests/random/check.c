@@ -127,6 +127,7 @@ rk_run(const struct rk_kernel *k, const struct rk_way *way, uint8_t **memory,
     struct allot_machine *machine = allot_machine_load(way->machine, d);
     /* Analyses promise what a kernel touches: hold them to it. */
     struct allot_options o = {.functional = !way->timing,
+                              .by_line = way->timing, /* the engine checks its sums */
                               .check_analyses = !way->timing,
                               .threads = way->threads,
                               .no_skip = way->no_skip,

@@ -38,6 +38,9 @@ acu_look_options(struct allot_options *o)
               acu_env_number("ALLOT_TIMELINE_CYCLES", UINT64_MAX, &o->sample_cycles) &&
               acu_env_number("ALLOT_TIMELINE_SMS", 1, &acu.look.sms);
     o->sample_sms = acu.look.sms;
+    uint64_t lines = 0;
+    ok = ok && acu_env_number("ALLOT_BY_LINE", 1, &lines);
+    o->by_line = lines;
     if (acu.look.trace)
         atexit(acu_look_end);
     return ok;

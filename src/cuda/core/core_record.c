@@ -235,6 +235,11 @@ append_launch(const struct acu_function *f, const struct allot_result *r)
         else
             strbuf_printf(&b, ", \"%s\": %llu", info.id, (unsigned long long)count);
     }
+    if (acu.options.by_line && !acu.functional) {
+        char *lines = allot_result_lines_text(r);
+        strbuf_printf(&b, ", \"lines\": %s", lines);
+        free(lines);
+    }
     strbuf_addz(&b, "}\n");
     check_written(write(acu.record.append, b.s, b.n), b.n);
     strbuf_free(&b);

@@ -99,6 +99,27 @@ exec_note_source(const struct exec_prog *p, uint32_t pc, struct diag_sink *diag)
 }
 
 void
+exec_sources(const struct exec_prog *p,
+             void (*take)(void *user, uint32_t pc, const char *file, unsigned line),
+             void *user)
+{
+    const struct prog_priv *pp = p->priv;
+    for (size_t k = 0; k < pp->funcs.n; k++) {
+        const struct func_info *fi = pp->funcs.v[k];
+        char name[FILE_NAME];
+        unsigned line = 0, col;
+        for (size_t i = 0; i < fi->f->body.n; i++) {
+            const struct ptx_inst *in = &fi->f->body.v[i];
+            if (in->op == PTX_OP_DIRECTIVE && in->text && !strncmp(in->text, ".loc", 4) &&
+                !read_loc(fi->f->module, in->text + 4, name, &line, &col))
+                line = 0;
+            for (uint32_t pc = fi->pc_of[i]; line && pc < fi->pc_of[i + 1]; pc++)
+                take(user, pc, name, line);
+        }
+    }
+}
+
+void
 exec_where(const struct exec_warp *w, struct strbuf *out)
 {
     const struct exec_prog *p = w->cta->grid->prog;

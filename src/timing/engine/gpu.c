@@ -106,6 +106,7 @@ timing_gpu_free(struct timing_gpu *g)
     drop_memory(g);
     arena_free(&g->launch);
     trace_free(g->trace);
+    free(g->lines);
     machine_free(g->m);
     free(g);
 }
@@ -127,6 +128,12 @@ const struct stat_sm *
 timing_sm_stats(const struct timing_gpu *g, unsigned i)
 {
     return &g->stats[i].s;
+}
+
+const struct line_counts *
+timing_lines(const struct timing_gpu *g)
+{
+    return g->lines;
 }
 
 uint64_t
@@ -493,6 +500,37 @@ loop(struct run *r)
     }
 }
 
+/* Sums the counters by instruction over SMs. False and a diagnostic if those of some kind are
+ * not the launch's. */
+static bool
+sum_lines(struct run *r, const struct launch_stats *all, struct diag_sink *diag)
+{
+    struct timing_gpu *g = r->g;
+    const size_t n = (size_t)r->launch.prog.ninst + 1;
+    struct line_counts sum = {0};
+    bool ok = true;
+    free(g->lines);
+    g->lines = xcalloc(n, sizeof *g->lines);
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        for (size_t k = 0; k < n; k++)
+            for (unsigned c = 0; c < LINE_COUNTS; c++) {
+                g->lines[k].v[c] += r->sm[i].lines->at[k].v[c];
+                sum.v[c] += r->sm[i].lines->at[k].v[c];
+            }
+    for (unsigned c = 0; c < LINE_COUNTS; c++) {
+        uint64_t want;
+        memcpy(&want, (const char *)&all->sm + stats_line_offset(c), sizeof want);
+        if (sum.v[c] != want)
+            ok = diag_error(
+                diag,
+                "kernel %s: %s of its instructions are %llu in sum, of the launch "
+                "%llu; this is a fault of allot",
+                r->launch.grid->prog->entry->name, stats_line_id(c),
+                (unsigned long long)sum.v[c], (unsigned long long)want);
+    }
+    return ok;
+}
+
 static bool
 finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
 {
@@ -504,8 +542,9 @@ finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
         trace_channels(g->trace, g->memory, g->now);
         trace_end(g->trace, r->launch.end, g->now);
     }
+    bool ok = !g->opt.lines || sum_lines(r, out, diag);
     run_drain(r);
-    return stats_check(out, diag);
+    return stats_check(out, diag) && ok;
 }
 
 static void
@@ -590,6 +629,9 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
                 i, g->now);
         r.sm[i].trace = traced ? &g->trace->sm[i] : NULL;
         r.sm[i].every = traced || g->opt.no_skip;
+        if (g->opt.lines)
+            r.sm[i].lines = sm_lines_new(r.arena, r.launch.prog.ninst, ldst_operations());
+        ldst_count_lines(g->ldst[i], r.sm[i].lines);
     }
     const struct cta_launch l = {.machine = g->m,
                                  .kernel = grid->prog->entry->name,

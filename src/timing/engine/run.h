@@ -40,6 +40,7 @@ struct timing_gpu {
     struct memsys_facts facts;
     struct memory *memory;      /* its hardware */
     struct trace *trace;        /* NULL: none */
+    struct line_counts *lines;  /* of the last launch, with options.lines */
     struct pool *pool;          /* NULL: one thread */
     const struct exec_warp *at; /* while options.progress is asked: timing_at */
     const struct run *running;  /* the launch under way, NULL: none */

@@ -25,6 +25,7 @@
 #include "ptx/ir.h"
 #include "timing/mem/cache.h"
 #include "timing/sm/coalesce.h"
+#include "timing/sm/sm_lines.h"
 #include "timing/sm/texture_cache.h"
 
 #include <string.h>
@@ -108,6 +109,7 @@ struct ldst {
 
     const struct machine *m;
     struct stat_sm *st;
+    struct sm_lines *lines; /* counters by instruction, NULL: none */
     uint16_t sm;
     struct coal_rules rules;
     bool by_sector, global_in_l1, l1_writes_back;
@@ -273,6 +275,26 @@ ldst_set_l1_ways(struct ldst *l, uint32_t ways)
 }
 
 void
+ldst_count_lines(struct ldst *l, struct sm_lines *lines)
+{
+    l->lines = lines;
+}
+
+unsigned
+ldst_operations(void)
+{
+    return NOPS;
+}
+
+/* Adds to a counter of the operation's instruction (stats/lines.def). */
+static inline void
+line_add(struct ldst *l, uint16_t op, enum line_id counter, uint64_t n)
+{
+    if (l->lines)
+        l->lines->at[l->lines->op[op]].v[counter] += n;
+}
+
+void
 ldst_no_skip(struct ldst *l, bool on)
 {
     l->no_skip = on;
@@ -408,6 +430,8 @@ ldst_prepare(struct ldst *l, const struct exec_access *a, unsigned warp, uint32_
     else
         id = l->fresh_op++;
     struct op *o = &l->op[id];
+    if (l->lines)
+        l->lines->op[id] = l->lines->issuing;
     l->live_ops++;
     *o = (struct op){
         .born = now,
@@ -478,6 +502,8 @@ ldst_issue(struct ldst *l, uint16_t op, uint64_t now)
         l->st->scratchpad_accesses++;
         l->st->scratchpad_cycles += o->scratch;
         l->st->scratchpad_conflict_cycles += o->scratch - 1u;
+        line_add(l, op, LINE_scratchpad_accesses, 1);
+        line_add(l, op, LINE_scratchpad_conflict_cycles, o->scratch - 1u);
     }
     l->wake = min_u64(l->wake, max_u64(now + 1, o->n ? 0 : l->scratch_done));
 }
@@ -535,6 +561,8 @@ op_over(struct ldst *l, uint16_t id, uint64_t now)
         if (o->space != PTX_SPACE_SHARED) {
             l->st->loads_returned++;
             l->st->load_latency += now - o->born;
+            line_add(l, id, LINE_loads_returned, 1);
+            line_add(l, id, LINE_load_latency, now - o->born);
         }
     }
     acknowledge(l, o->warp, 1);
@@ -918,6 +946,8 @@ step_l1d(struct ldst *l, struct bank *b, uint64_t now)
         b->failed = false;
     }
     count_l1d(l, o, r);
+    line_add(l, x->op, LINE_l1d_accesses, 1);
+    line_add(l, x->op, LINE_l1d_misses, r != CACHE_HIT && r != CACHE_HIT_PENDING);
     if (ev.any)
         write_back(l, &ev, now);
     uint8_t asked = cache_asked(l->l1d);
@@ -1056,6 +1086,7 @@ dispatch_bypass(struct ldst *l, const struct coal_access *x, uint64_t now)
     p->sectors = x->sectors;
     p->byte_mask = o->load ? 0 : x->words;
     st->bypass_accesses++;
+    line_add(l, l->disp, LINE_bypass_accesses, 1);
     const unsigned n = (unsigned)bit_count(x->sectors);
     if (!o->store) { /* sectors are answered each by itself, or some together */
         o->pending = (uint16_t)(o->pending + n - 1);

@@ -101,6 +101,11 @@ bool ldst_receive(struct ldst *l, const struct packet *reply, uint64_t now);
 uint64_t ldst_next_event(const struct ldst *l, uint64_t now);
 /* Ways of the L1 data cache for the launch that began (sm.scratchpad_from_l1). */
 void ldst_set_l1_ways(struct ldst *l, uint32_t ways);
+/* Counters of each instruction for the launch that began, of ldst_operations() operations;
+ * NULL: none. */
+struct sm_lines;
+void ldst_count_lines(struct ldst *l, struct sm_lines *lines);
+unsigned ldst_operations(void);
 /* on: ldst_cycle looks at everything every time, never trusting its own next event (for
  * timing_options.no_skip; results must not differ). */
 void ldst_no_skip(struct ldst *l, bool on);

@@ -341,6 +341,8 @@ account(struct sm *s, uint64_t n)
             t->regpower_wait_cycles += (unsigned)bit_count(c->waits.wakeup) * n;
         }
     }
+    if (s->lines)
+        sm_lines_account(s, s->stepped, s->stepped + n);
     t->issue_slots += n * s->nsched;
     *cycle_counter(t, causes) += n;
     t->resident_block_cycles += n * s->blocks;
@@ -365,6 +367,8 @@ sm_end(struct sm *s, uint64_t now)
     s->stats->issue_empty -= n * s->nsched;
     s->stats->issue_slots -= n * s->nsched;
     s->stats->idle_cycles -= n;
+    if (s->lines)
+        sm_lines_take_back(s->lines, n * s->nsched);
     s->stepped = now;
 }
 

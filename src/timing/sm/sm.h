@@ -4,6 +4,7 @@
  *   sm_issue.c   warp schedulers
  *   sm_mechanism.c  mechanisms: events, questions
  *   sm_barrier.c barriers: when their warps go on
+ *   sm_lines.c   counters by instruction
  *   collector.c  operand collectors and register banks
  *   sm_unit.c    pipelines, result buses, write-back
  *
@@ -16,6 +17,7 @@
 #include "timing/sm/ldst.h"
 #include "timing/policy/policy.h"
 #include "timing/sm/scoreboard.h"
+#include "timing/sm/sm_lines.h"
 #include "timing/trace.h"
 
 enum {
@@ -185,6 +187,7 @@ struct sm {
     struct ldst *ldst;
     struct stat_sm *stats;
     struct trace_sm *trace; /* NULL: none */
+    struct sm_lines *lines; /* counters by instruction, NULL: none */
     unsigned id, nwarps, nsched, nparts;
     bool split;
 

@@ -111,11 +111,22 @@ full(const struct sm *s, const struct sm_part *p)
     return p->id_full | (unsigned)!ldst_can_prepare(s->ldst) << CLS_MEM;
 }
 
+/* Counts an instruction that has been executed by so many lanes. */
+static void
+count_line(struct sm_lines *l, uint64_t lanes)
+{
+    uint64_t *v = l->at[l->issuing].v;
+    v[LINE_warp_instructions]++;
+    v[LINE_thread_instructions] += lanes;
+}
+
 /* Warp w executes the head of its buffer; false: a fault. */
 static bool
 execute(struct sm *s, unsigned w, const struct sm_inst *in, struct exec_step *st)
 {
     struct exec_warp *ew = s->warp[w].ew;
+    if (s->lines)
+        sm_lines_issue(s->lines, &s->sched[s->warp[w].sched], w, ew->pc);
     if (exec_step(ew, st) != EXEC_OK) {
         s->failure = ew->cta->failure;
         s->fault = true;
@@ -128,6 +139,8 @@ execute(struct sm *s, unsigned w, const struct sm_inst *in, struct exec_step *st
     s->stats->thread_instructions += lanes;
     *(uint64_t *)((char *)s->stats + in->ops) += lanes;
     s->stats->other_operands += in->nother;
+    if (s->lines)
+        count_line(s->lines, lanes);
     return true;
 }
 
@@ -175,6 +188,8 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
     if (!execute(s, w, in, st))
         return;
     s->stats->machine_operations += in->slots;
+    if (s->lines)
+        s->lines->at[pc].v[LINE_machine_operations] += in->slots;
     c->busy = (uint16_t)(c->busy + in->slots - 1);
     s->stats->register_writes += in->ndst;
     s->stats->barriers += in->barrier;
@@ -364,6 +379,8 @@ sm_issue_cycle(struct sm *s, uint64_t now)
         c->cause = (uint8_t)(issue_sched(s, c, now)
                                  ? CAUSE_used
                                  : issue_cause(c, c->head & ~sm_waits_any(c)));
+        if (s->lines)
+            sm_lines_share(s, c);
         if (s->fault)
             return;
     }
@@ -383,6 +400,8 @@ sm_issue_over(struct sm *s)
             continue;
         c->cause =
             (uint8_t)issue_cause(c, ready); /* another may have opened its barrier */
+        if (s->lines)
+            sm_lines_share(s, c);
         FOR_BITS(i, ready ? p->id_full : 0)
         if (ready & c->cls[i]) {
             ready &= ~c->cls[i];
