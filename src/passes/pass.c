@@ -558,11 +558,12 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
 {
     char *text = expand(pipeline);
     unsigned index = 0;
-    bool ok = true, changed = false;
+    bool changed = false;
     size_t nfuncs = m->funcs.n; /* no pass adds functions */
     struct known *known = xcalloc(nfuncs + 1, sizeof *known);
     struct allocation allocation = {.done = xcalloc(nfuncs + 1, sizeof(bool))};
-    struct verify *verify = verify_new(m, watch || verify_always());
+    struct verify *verify = verify_new(m, watch || verify_always(), diag);
+    bool ok = !diag_cancelled(diag);
     note_allocation(&allocation, m, defaults, NULL);
     for (size_t i = 0; i < nfuncs; i++)
         known[i].chain = loc_chain_new(m->funcs.v[i]);

@@ -134,9 +134,8 @@ verify_always(void)
 }
 
 struct verify *
-verify_new(struct ptx_module *m, bool each)
+verify_new(struct ptx_module *m, bool each, const struct diag_sink *diag)
 {
-    const struct diag_sink quiet = {0};
     struct verify *v = xcalloc(1, sizeof *v);
     v->each = each;
     v->legal = legal_checks(m);
@@ -146,7 +145,7 @@ verify_new(struct ptx_module *m, bool each)
     v->decodes = xcalloc(m->funcs.n + 1, sizeof *v->decodes);
     for (size_t i = 0; i < m->funcs.n; i++)
         v->whole[i] = !loc_chain_broken(m->funcs.v[i]);
-    decode(m, NULL, v->decodes, NULL, &quiet);
+    decode(m, NULL, v->decodes, NULL, diag);
     return v;
 }
 

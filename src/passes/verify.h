@@ -9,7 +9,7 @@ struct verify;
 
 /* Notes what is true of the module before its passes. each: it is verified after each pass, not
  * only behind the last. */
-struct verify *verify_new(struct ptx_module *m, bool each);
+struct verify *verify_new(struct ptx_module *m, bool each, const struct diag_sink *diag);
 void verify_free(struct verify *v);
 
 /* Whether the environment asks for `each` in all pipelines: ALLOT_VERIFY_EACH=1 (tests). */
