@@ -215,7 +215,7 @@ same_at_any_number_of_threads(void **state)
                 {2, 0, true, "2 threads without skipping"}};
     static const char *const narrow[][2] = {{"icnt.input_buffer", "8"},
                                             {"icnt.output_buffer", "6"},
-                                            {"icnt.eject_buffer", "2"},
+                                            {"icnt.eject_buffer", "1"},
                                             {"partition.queue_l2_icnt", "4"},
                                             {NULL}};
     static const char *const cluster[][2] = {
@@ -227,7 +227,7 @@ same_at_any_number_of_threads(void **state)
     static const char *const wires[][2] = {{"icnt.latency", "30"}, {NULL}};
     static const char *const narrow_wires[][2] = {
         {"icnt.latency", "30"},           {"icnt.input_buffer", "8"},
-        {"icnt.output_buffer", "6"},      {"icnt.eject_buffer", "2"},
+        {"icnt.output_buffer", "6"},      {"icnt.eject_buffer", "1"},
         {"partition.queue_l2_icnt", "4"}, {NULL}};
     /* Partitions that are not ahead of what they are asked: windows of 4 cycles, and of
      * 16, in which there is often no room. */
@@ -236,7 +236,7 @@ same_at_any_number_of_threads(void **state)
                                                  {"icnt.latency", "30"},
                                                  {"icnt.input_buffer", "8"},
                                                  {"icnt.output_buffer", "6"},
-                                                 {"icnt.eject_buffer", "2"},
+                                                 {"icnt.eject_buffer", "1"},
                                                  {"partition.queue_l2_icnt", "4"},
                                                  {NULL}};
     /* Ahead, but not so far that they go on before what was asked has come. */
@@ -248,7 +248,7 @@ same_at_any_number_of_threads(void **state)
                                                    {"clock.l2", "1333.25"},
                                                    {NULL}};
     static const char *const all_narrow[][2] = {{"icnt.output_buffer", "6"},
-                                                {"icnt.eject_buffer", "2"},
+                                                {"icnt.eject_buffer", "1"},
                                                 {"partition.queue_l2_icnt", "4"},
                                                 {"partition.queue_icnt_l2", "5"},
                                                 {"partition.queue_l2_dram", "2"},

@@ -360,7 +360,7 @@ atomics_hold_the_slice(void **state)
 static void
 small_queues(struct machine *m)
 {
-    m->icnt.eject_buffer = 2;
+    m->icnt.eject_buffer = 1;
     m->icnt.input_buffer = m->icnt.output_buffer = 8;
     m->partition.queue_icnt_l2 = m->partition.queue_l2_icnt = 4;
     m->partition.queue_l2_dram = m->partition.queue_dram_l2 = 2;
