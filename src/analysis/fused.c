@@ -273,7 +273,7 @@ take(struct fuser *x, uint32_t a, uint32_t b)
     bool alone = r->reader == (int32_t)b;
     const bool test = is_zero_test(q, p->ops[0].reg);
     if ((!alone && !r->address && !r->sums && !test) || s->like == PTX_NOPS ||
-        (p->guard >= 0 && !p->anew))
+        (p->guard >= 0 && !p->full_def))
         return false;
     for (size_t i = 0; i < sizeof fusions / sizeof *fusions; i++) {
         const struct fusion *u = &fusions[i];

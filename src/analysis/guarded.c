@@ -107,14 +107,14 @@ note(void *user, int32_t reg, bool write, bool partial)
 }
 
 static bool
-is_anew(struct marks *m)
+is_full_def(struct marks *m)
 {
-    bool anew = true;
+    bool full_def = true;
     for (size_t i = 0; i < m->written.n; i++) {
         const struct need *n = need_of(m, m->written.v[i]);
-        anew &= n->lanes == NONE || is_under(n, m->in);
+        full_def &= n->lanes == NONE || is_under(n, m->in);
     }
-    return m->written.n && anew;
+    return m->written.n && full_def;
 }
 
 static void
@@ -143,19 +143,19 @@ add_read(struct marks *m, int32_t reg)
 static bool
 step_back(struct marks *m, struct ptx_inst *in)
 {
-    const bool was = in->anew;
+    const bool was = in->full_def;
     m->in = in;
     m->read.n = m->written.n = 0;
     defuse_each(in, note, m);
     for (size_t i = 0; i < m->written.n; i++)
         m->version[m->written.v[i]]++;
     if (in->guard >= 0)
-        in->anew = is_anew(m) && (was || !m->live);
+        in->full_def = is_full_def(m) && (was || !m->live);
     for (size_t i = 0; i < m->written.n; i++)
         serve(m, m->written.v[i]);
     for (size_t i = 0; i < m->read.n; i++)
         add_read(m, m->read.v[i]);
-    return in->anew != was;
+    return in->full_def != was;
 }
 
 static bool
@@ -189,7 +189,7 @@ void
 guarded_mark(struct ptx_func *f)
 {
     for (size_t i = 0; i < f->body.n; i++)
-        f->body.v[i].anew = false;
+        f->body.v[i].full_def = false;
     if (!writes_guarded(f))
         return;
     struct arena mem = {0};
@@ -213,7 +213,7 @@ bool
 guarded_any(const struct ptx_func *f)
 {
     for (size_t i = 0; i < f->body.n; i++)
-        if (f->body.v[i].anew)
+        if (f->body.v[i].full_def)
             return true;
     return false;
 }

@@ -59,7 +59,7 @@ struct near_list {
 
 struct wait_list {    /* blocks at whose start lanes may wait while this block runs */
     VEC(uint32_t) at; /* sorted by nothing; no duplicates */
-    bool apart;       /* part of a warp may run this block */
+    bool diverged;    /* part of a warp may run this block */
 };
 
 enum { LOADS = 2 }; /* operands of an instruction that may be loads */
@@ -412,7 +412,7 @@ mark_writes(struct variance *v, uint32_t i)
 {
     const struct ptx_func *f = v->x->g->func;
     const struct ptx_inst *in = &f->body.v[i];
-    v->source = v->x->wait[v->x->g->block_of[i]].apart || !is_uniform_kind(f, in) ||
+    v->source = v->x->wait[v->x->g->block_of[i]].diverged || !is_uniform_kind(f, in) ||
                 operand_varies(in->ops, in->nops);
     defuse_each(in, read_varies, v);
     if (v->source)
@@ -422,8 +422,9 @@ mark_writes(struct variance *v, uint32_t i)
 /* Lanes sent to successor s of block d run the blocks that s reaches without passing the
  * post-dominator: calls fn for each. False: more than *budget of them. */
 static bool
-each_apart(const struct next_use *x, uint32_t d, int32_t s, uint32_t *seen, uint32_t mark,
-           uint32_t *stack, uint64_t *budget, void (*fn)(void *, uint32_t), void *user)
+each_diverged(const struct next_use *x, uint32_t d, int32_t s, uint32_t *seen,
+              uint32_t mark, uint32_t *stack, uint64_t *budget,
+              void (*fn)(void *, uint32_t), void *user)
 {
     const struct cfg *g = x->g;
     int32_t meet = g->block[d].ipdom;
@@ -450,10 +451,10 @@ each_apart(const struct next_use *x, uint32_t d, int32_t s, uint32_t *seen, uint
 }
 
 static void
-mark_apart(void *user, uint32_t b)
+mark_diverged(void *user, uint32_t b)
 {
     struct next_use *x = user;
-    x->wait[b].apart = true;
+    x->wait[b].diverged = true;
 }
 
 struct waiting {
@@ -498,8 +499,8 @@ find_divergence(struct next_use *x, uint32_t *seen, uint32_t *stack, uint64_t *b
                 continue;
             x->diverges[d] = v.changed = true;
             for (uint32_t s = 0; s < b->nsucc; s++)
-                if (!each_apart(x, d, b->succ[s], seen, ++mark, stack, budget, mark_apart,
-                                x))
+                if (!each_diverged(x, d, b->succ[s], seen, ++mark, stack, budget,
+                                   mark_diverged, x))
                     x->too_many = true;
         }
     }
@@ -520,8 +521,8 @@ find_waiting(struct next_use *x, uint32_t *seen, uint32_t *stack, uint64_t *budg
                 if (t == s || at < 0)
                     continue;
                 struct waiting w = {x, (uint32_t)at};
-                if (!each_apart(x, d, b->succ[s], seen, ++mark, stack, budget,
-                                add_waiting, &w))
+                if (!each_diverged(x, d, b->succ[s], seen, ++mark, stack, budget,
+                                   add_waiting, &w))
                     x->too_many = true;
             }
     }
@@ -537,7 +538,7 @@ find_sync(struct next_use *x)
     struct live_set set = live_set_new(&tmp, x->live->nregs);
     x->sync_live = bitset_new(&x->mem, x->live->nregs + 1);
     for (uint32_t b = 0; b < g->n; b++) {
-        if (!x->wait[b].apart)
+        if (!x->wait[b].diverged)
             continue;
         live_set_end(x->live, b, &set);
         for (uint32_t i = g->block[b].end; i-- > g->block[b].first;) {
@@ -574,7 +575,7 @@ may_wait_for(const struct next_use_point *p, uint32_t unit)
     const struct wait_list *l = &x->wait[p->block];
     if (x->too_many)
         return true;
-    if (!l->apart)
+    if (!l->diverged)
         return false;
     for (uint32_t i = x->units.start[unit]; i < x->units.start[unit + 1]; i++) {
         uint32_t r = x->units.reg[i];

@@ -11,7 +11,7 @@ struct sweep {
     uint8_t level; /* of the instruction's sources */
     bool changed;
     bool
-        lanes; /* lanes of a warp are looked at (uniform_apart), not threads of a block */
+        lanes; /* lanes of a warp are looked at (uniform_diverged), not threads of a block */
 };
 
 static uint8_t
@@ -240,7 +240,7 @@ exchanges(const struct ptx_inst *in)
 }
 
 uint64_t *
-uniform_apart(const struct cfg *g, struct arena *mem)
+uniform_diverged(const struct cfg *g, struct arena *mem)
 {
     const struct ptx_func *f = g->func;
     uint32_t i = 0;
@@ -248,7 +248,7 @@ uniform_apart(const struct cfg *g, struct arena *mem)
         i++;
     if (i == f->body.n)
         return NULL;
-    uint64_t *apart = bitset_new(mem, f->body.n + 1);
+    uint64_t *diverged = bitset_new(mem, f->body.n + 1);
     struct uniform *u = find_levels(g, true);
     for (uint32_t v = 0; v < g->n; v++) {
         int32_t last = -1;
@@ -257,14 +257,14 @@ uniform_apart(const struct cfg *g, struct arena *mem)
             if (!exchanges(&f->body.v[i]))
                 continue;
             if (last < 0)
-                bitset_add(apart, i);
+                bitset_add(diverged, i);
             last = (int32_t)i;
         }
         if (last >= 0)
-            bitset_add(apart, (size_t)last);
+            bitset_add(diverged, (size_t)last);
     }
     uniform_free(u);
-    return apart;
+    return diverged;
 }
 
 void

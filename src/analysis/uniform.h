@@ -46,6 +46,6 @@ bool uniform_of_lanes(const struct ptx_func *f, const struct ptx_inst *in, bool 
  * vote and shfl.idx deliver to lanes with one member mask counts as the same, what bar.red delivers does not, and
  * lanes that have left the kernel are not missed. NULL: there are none. Cost: as uniform_new,
  * where the function has such instructions. */
-uint64_t *uniform_apart(const struct cfg *g, struct arena *mem);
+uint64_t *uniform_diverged(const struct cfg *g, struct arena *mem);
 
 #endif

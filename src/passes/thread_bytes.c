@@ -425,7 +425,7 @@ behind_loop(const struct run *c, const struct loop *l)
 }
 
 static void
-find_pieces(struct run *c)
+find_parts(struct run *c)
 {
     struct uniform *u = uniform_new(c->g);
     struct loops *l = loops_new(c->g);
@@ -456,18 +456,18 @@ find_pieces(struct run *c)
  * is skipped could hold it. But if `from` itself leads to the loop: threads that may take
  * that way count as if they did. */
 static int64_t
-turns_from(struct run *c, uint32_t from, const struct loop *l, uint32_t latch,
+trips_from(struct run *c, uint32_t from, const struct loop *l, uint32_t latch,
            uint32_t before)
 {
     int32_t v = (int32_t)from;
-    int64_t turns = 0;
+    int64_t trips = 0;
     c->epoch++;
     for (uint64_t n = 0; v >= 0;) {
         const struct cfg_block *b = &c->g->block[v];
         const bool inside = bitset_has(l->blocks, (size_t)v);
-        if (turns && !inside)
-            return turns;
-        turns += v == (int32_t)l->header;
+        if (trips && !inside)
+            return trips;
+        trips += v == (int32_t)l->header;
         for (c->at = b->first; c->at < b->end; c->at++)
             step(c, &c->f->body.v[c->at], NULL);
         c->at = b->end - 1;
@@ -483,7 +483,7 @@ turns_from(struct run *c, uint32_t from, const struct loop *l, uint32_t latch,
         else
             v = next_block(c, (uint32_t)v);
     }
-    return turns ? -1 : 0;
+    return trips ? -1 : 0;
 }
 
 /* Whether a thread can come to the loop again without passing block `from`: a walk from there
@@ -499,7 +499,7 @@ comes_again(const struct run *c, const struct loop *l, uint32_t before, int32_t 
 }
 
 bool
-thread_walk_turns(struct thread_walk *w, const struct loop *l, uint32_t latch,
+thread_walk_trips(struct thread_walk *w, const struct loop *l, uint32_t latch,
                   uint32_t before, uint64_t *least, uint64_t *most)
 {
     struct run *c = &w->c;
@@ -514,7 +514,7 @@ thread_walk_turns(struct thread_walk *w, const struct loop *l, uint32_t latch,
         *least = UINT64_MAX;
         *most = 0;
         for (c->thread = 0; c->thread < c->threads && known; c->thread++) {
-            int64_t n = turns_from(c, (uint32_t)from, l, latch, before);
+            int64_t n = trips_from(c, (uint32_t)from, l, latch, before);
             known = n >= 0;
             if (n > 0) {
                 *least = (uint64_t)n < *least ? (uint64_t)n : *least;
@@ -611,7 +611,7 @@ thread_bytes_new(const struct cfg *g, const struct scratch_use *use,
     if (!begin(&c, g, use, l))
         return NULL;
     find_accesses(&c);
-    find_pieces(&c);
+    find_parts(&c);
     return finish(&c);
 }
 

@@ -38,7 +38,7 @@ int thread_walk_guard(struct thread_walk *w, uint32_t i);
 /* Turns of a loop whenever a thread comes to it, the fewest and the most over the threads
  * that do. before: the block from which alone it is entered; latch: from which alone it
  * goes on or ends. False: not known for some thread. */
-bool thread_walk_turns(struct thread_walk *w, const struct loop *l, uint32_t latch,
+bool thread_walk_trips(struct thread_walk *w, const struct loop *l, uint32_t latch,
                        uint32_t before, uint64_t *least, uint64_t *most);
 
 #endif

@@ -141,7 +141,7 @@ struct ptx_inst {
     bool guard_neg;
     /* With a guard: nobody reads what its destinations held in the lanes that it leaves
      * out (analysis/guarded.h). False is always right. Not printed. */
-    bool anew;
+    bool full_def;
     /* Power states behind the operands, an extension (001 section 4.2.2): bits 2i and
      * 2i + 1 are the enum ptx_power of register i of ptx_power_regs; 0: none written. */
     uint8_t power;
@@ -301,7 +301,7 @@ ptx_is_texture(const struct ptx_inst *in)
 static inline bool
 ptx_keeps_old(const struct ptx_inst *in)
 {
-    return in->guard >= 0 && !in->anew;
+    return in->guard >= 0 && !in->full_def;
 }
 
 /* Operands up to the last that was written. */

@@ -157,7 +157,7 @@ deepen(struct merge *m)
 
 /* merge=auto */
 static void
-tell_tried(const struct merge *m)
+report_tried(const struct merge *m)
 {
     struct strbuf *b = m->a->report;
     bool any = false;
@@ -175,7 +175,8 @@ tell_tried(const struct merge *m)
 }
 
 static void
-tell(const struct merge *m, const struct regions *r, const struct scratch_use *use)
+write_report(const struct merge *m, const struct regions *r,
+             const struct scratch_use *use)
 {
     struct strbuf *b = m->a->report;
     if (!b)
@@ -204,7 +205,7 @@ tell(const struct merge *m, const struct regions *r, const struct scratch_use *u
                       (unsigned long long)m->gain.turns[0]);
     if (m->gain.held[0])
         strbuf_printf(b, "%.2f times as fast\n", m->gain.faster);
-    tell_tried(m);
+    report_tried(m);
     for (size_t i = 0; i < r->region.n; i++) {
         const struct region *p = &r->region.v[i];
         strbuf_printf(b, "  lines %u to %u, bytes %llu to %llu:", p->from, p->to,
@@ -259,7 +260,7 @@ divide(struct merge *m, struct region_facts *x)
 }
 
 static void
-tell_parts(const struct merge *m, const struct region_facts *x)
+report_parts(const struct merge *m, const struct region_facts *x)
 {
     struct strbuf *b = m->a->report;
     unsigned n[3] = {0}, asks = 0;
@@ -426,9 +427,9 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
     if (a->report && why)
         strbuf_printf(a->report, "%s: blocks are not merged: %s\n", f->name, why);
     if (!why && parts)
-        tell_parts(&m, &x);
+        report_parts(&m, &x);
     if (!why) {
-        tell(&m, x.regions, x.use);
+        write_report(&m, x.regions, x.use);
         vtb_rebuild(&m, &x);
         deepen(&m);
         *changed = true;

@@ -7,7 +7,7 @@
  *
  * As in ptxas' code (CUDA 13.0): a store or atomic in the same state space ends all values but
  * that of its own address, whatever the address; one in another space ends none; barriers,
- * fences, and exchanges between lanes that may be apart (uniform_apart) end all. Each point of the code has a number for the state of scratchpad and one for
+ * fences, and exchanges between lanes that may be apart (uniform_diverged) end all. Each point of the code has a number for the state of scratchpad and one for
  * that of global memory. What ends values gives the state a new number. Where ways join, it is
  * that of the immediate dominator if no block between them changes it. Loads are equal if
  * address and number are, and if all registers have one definition that reaches
@@ -27,9 +27,9 @@ struct states {
     const struct cfg *g;
     const struct defs *defs;
     const struct loops *loops;
-    const uint64_t *apart;   /* uniform_apart of the function */
-    uint32_t (*end)[SPACES]; /* of each block: the number at its end */
-    uint8_t *ends;           /* of each block: bit k: it changes state k */
+    const uint64_t *diverged; /* uniform_diverged of the function */
+    uint32_t (*end)[SPACES];  /* of each block: the number at its end */
+    uint8_t *ends;            /* of each block: bit k: it changes state k */
     uint32_t numbers;
     int32_t *slot; /* hash table: instruction, -1: free */
     size_t nslots;
@@ -66,7 +66,7 @@ ends(const struct states *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
     const unsigned all = (1u << SPACES) - 1, flags = ptx_ops[in->op].flags;
-    if (s->apart && bitset_has(s->apart, i))
+    if (s->diverged && bitset_has(s->diverged, i))
         return all;
     const enum ptx_space space = ptx_inst_space(in);
     if (ptx_is_pseudo(in))
@@ -216,7 +216,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     s.ends = ARENA_ARRAY(&mem, uint8_t, g->n + 1);
     struct loops *loops = loops_new(g);
     s.loops = loops;
-    s.apart = uniform_apart(g, &mem);
+    s.diverged = uniform_diverged(g, &mem);
     for (uint32_t v = 0; v < g->n; v++)
         for (uint32_t i = g->block[v].first; i < g->block[v].end; i++)
             s.ends[v] |= (uint8_t)ends(&s, i);

@@ -12,7 +12,7 @@ struct peel {
     const struct loop *l;
     uint32_t before, latch, after; /* blocks: the one way in, the way back, behind it */
     uint32_t back;  /* a block of a jump back alone, behind the latch; or the latch */
-    uint64_t turns; /* that are peeled */
+    uint64_t trips; /* that are peeled */
     enum { LEFT_NONE, LEFT_GUARDED, LEFT_LOOP } left;
     uint32_t *order, n; /* the loop's blocks, each behind those that lead to it */
     /* Of each register, within a copy: its name where the definition of this turn reaches,
@@ -33,8 +33,8 @@ struct peel {
 };
 
 enum {
-    PEEL_KEEPS = -1, /* the register has one name in all copies */
-    PEEL_TURN = -2   /* it is this turn's alone */
+    PEEL_KEEPS = -1,    /* the register has one name in all copies */
+    PEEL_ITERATION = -2 /* it is this turn's alone */
 };
 
 /* Whether block v is in the loop. */
@@ -65,7 +65,7 @@ int32_t peel_name_of(const struct peel *p, int32_t r, uint32_t block, bool dest)
 void peel_note_given(struct peel *p, const struct ptx_inst *in);
 /* Appends one turn to p->to, without the branch back. guard: of its loads and stores, -1:
  * none. */
-void peel_copy_turn(struct peel *p, int32_t guard, bool neg);
+void peel_copy_iteration(struct peel *p, int32_t guard, bool neg);
 /* Whether it is a .loc, which copies keep. */
 bool peel_is_line(const struct ptx_inst *in);
 void peel_put_label(struct peel *p, int32_t label);

@@ -108,7 +108,7 @@ peel_find_names(struct peel *p, const struct live *live, const struct loops *all
         const uint32_t r = p->written[k];
         const int32_t home = p->home[r];
         if (!live_at_end(live, p->latch, r))
-            p->home[r] = PEEL_TURN;
+            p->home[r] = PEEL_ITERATION;
         else if (p->defs[r] > 1 || &all->loop[all->innermost[home]] != p->l ||
                  !cfg_dominates(p->g, home, (int32_t)p->latch))
             p->home[r] = PEEL_KEEPS;
@@ -120,7 +120,7 @@ peel_name_of(const struct peel *p, int32_t r, uint32_t block, bool dest)
 {
     if (p->home[r] == PEEL_KEEPS)
         return r;
-    if (p->home[r] == PEEL_TURN || dest)
+    if (p->home[r] == PEEL_ITERATION || dest)
         return p->now[r];
     if (p->home[r] == (int32_t)block)
         return bitset_has(p->given, (size_t)r) ? p->now[r] : p->was[r];
@@ -242,7 +242,7 @@ peel_is_line(const struct ptx_inst *in)
 }
 
 void
-peel_copy_turn(struct peel *p, int32_t guard, bool neg)
+peel_copy_iteration(struct peel *p, int32_t guard, bool neg)
 {
     for (uint32_t k = 0; k < p->n; k++) {
         const struct ptx_inst *in = &p->f->body.v[p->g->block[p->order[k]].first];
@@ -299,14 +299,14 @@ copies(struct peel *p)
     const struct ptx_inst *last = &p->f->body.v[p->g->block[p->latch].end - 1];
     const bool to_header = p->g->block[p->latch].succ[0] == (int32_t)p->l->header;
     const bool neg = last->guard_neg == to_header; /* of going on */
-    for (uint64_t t = 0; t < p->turns; t++) {
+    for (uint64_t t = 0; t < p->trips; t++) {
         peel_new_names(p);
-        peel_copy_turn(p, -1, false);
+        peel_copy_iteration(p, -1, false);
     }
     const int32_t guard = peel_name_of(p, last->guard, p->latch, false);
     if (p->left == LEFT_GUARDED) {
         peel_new_names(p);
-        peel_copy_turn(p, guard, neg);
+        peel_copy_iteration(p, guard, neg);
     } else {
         names_back(p);
     }

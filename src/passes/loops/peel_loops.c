@@ -127,14 +127,14 @@ can_guard(const struct peel *p, const struct live *live)
 /* -- the kernel -- */
 
 static void
-tell(const struct peel *p, const struct pass_args *a)
+write_report(const struct peel *p, const struct pass_args *a)
 {
     if (a->report)
         strbuf_printf(a->report,
                       "%s: of the loop that ends in line %u, %llu turns are straight "
                       "code now%s\n",
                       p->f->name, p->f->body.v[p->g->block[p->latch].end - 1].line,
-                      (unsigned long long)p->turns,
+                      (unsigned long long)p->trips,
                       p->left == LEFT_NONE      ? ", all that it has"
                       : p->left == LEFT_GUARDED ? ", and one under a guard"
                                                 : "; the rest stays");
@@ -155,16 +155,16 @@ peel_one(struct ptx_func *f, const struct pass_args *a, uint64_t limit)
         struct peel p = {.f = f, .g = g, .l = &all->loop[k]};
         uint64_t size, least, most;
         if (g->block[p.l->header].rpo < 0 || !find_shape(&p) || !fills(&p, use, &size) ||
-            !thread_walk_turns(w, p.l, p.latch, p.before, &least, &most))
+            !thread_walk_trips(w, p.l, p.latch, p.before, &least, &most))
             continue;
         peel_start(&p);
         peel_find_names(&p, live, all);
-        const uint64_t turns = least + (most == least + 1 && can_guard(&p, live));
-        done = turns >= 2 && turns * size <= limit;
-        p.turns = least;
-        p.left = most == least ? LEFT_NONE : turns == most ? LEFT_GUARDED : LEFT_LOOP;
+        const uint64_t trips = least + (most == least + 1 && can_guard(&p, live));
+        done = trips >= 2 && trips * size <= limit;
+        p.trips = least;
+        p.left = most == least ? LEFT_NONE : trips == most ? LEFT_GUARDED : LEFT_LOOP;
         if (done) {
-            tell(&p, a);
+            write_report(&p, a);
             peel_rebuild(&p);
         }
         arena_free(&p.mem);

@@ -66,7 +66,7 @@ line_at(const struct unroll *u, int32_t r, uint32_t i)
     const struct peel *p = &u->p;
     const uint32_t block = p->g->block_of[i];
     const int32_t home = p->home[r];
-    if (home == PEEL_TURN)
+    if (home == PEEL_ITERATION)
         return u->line[r];
     if (home == PEEL_KEEPS)
         return (struct unroll_line){.base = -1};
@@ -203,7 +203,8 @@ find_known(struct unroll *u)
         for (uint32_t i = b->first; i < b->end; i++) {
             const struct ptx_inst *in = &p->f->body.v[i];
             if (!ptx_is_pseudo(in) && in->nops && in->ops[0].kind == PTX_OPD_REG &&
-                p->defs[in->ops[0].reg] == 1 && p->home[in->ops[0].reg] == PEEL_TURN &&
+                p->defs[in->ops[0].reg] == 1 &&
+                p->home[in->ops[0].reg] == PEEL_ITERATION &&
                 known_inst(u, in, KNOWN_DEPTH))
                 bitset_add(u->known, (size_t)in->ops[0].reg);
         }
@@ -469,10 +470,10 @@ unroll_limit(const struct unroll *u, int64_t off, uint64_t *v)
 
 /* How far x goes in all but the last of `turns` turns. */
 int64_t
-unroll_reach(const struct unroll *u, unsigned turns)
+unroll_reach(const struct unroll *u, unsigned trips)
 {
     return unroll_signed(u, u->x.base, u->x.off) +
-           (int64_t)(turns - 2) * unroll_step(u, u->x.base);
+           (int64_t)(trips - 2) * unroll_step(u, u->x.base);
 }
 
 static struct defs_writes *
@@ -565,7 +566,7 @@ counts_differ(struct unroll *u)
 /* As counts_differ, but by analysis/uniform.h, which also asks which definition runs; and of the
  * counter's definitions only those before the loop. */
 static bool
-turns_differ(struct unroll *u)
+iterations_differ(struct unroll *u)
 {
     const struct uniform *uniform = uniform_of(u);
     if (u->bound.kind == PTX_OPD_REG && uniform->reg[u->bound.reg] == UNIFORM_NOT)
@@ -592,12 +593,12 @@ choose_part(struct unroll *u, uint64_t all, uint64_t size)
 {
     if (size > PART_BODY || u->p.l->n > 1)
         return false;
-    u->turns = PART_SIZE / (size ? size : 1);
-    if (u->turns >= all)
-        u->turns = all - 1;
-    for (; u->turns > 1; u->turns--) {
-        u->rest = all % u->turns;
-        if ((u->turns + u->rest) * size <= PART_SIZE)
+    u->trips = PART_SIZE / (size ? size : 1);
+    if (u->trips >= all)
+        u->trips = all - 1;
+    for (; u->trips > 1; u->trips--) {
+        u->rest = all % u->trips;
+        if ((u->trips + u->rest) * size <= PART_SIZE)
             return true;
     }
     return false;
@@ -620,7 +621,7 @@ static bool
 reaches_bound(struct unroll *u)
 {
     uint64_t v;
-    const int64_t far = unroll_reach(u, UNROLL_UNKNOWN_TURNS);
+    const int64_t far = unroll_reach(u, UNROLL_UNKNOWN_TRIPS);
     const bool can = unroll_limit(u, far, &v);
     u->never = !can && far > 0 && ptx_types[u->test->type[0]].kind != PTX_K_SINT;
     return can || u->never;
@@ -629,14 +630,14 @@ reaches_bound(struct unroll *u)
 static bool
 choose_unknown(struct unroll *u, const struct unroll_size *x)
 {
-    u->turns = UNROLL_UNKNOWN_TURNS;
+    u->trips = UNROLL_UNKNOWN_TRIPS;
     return !u->nside && x->size <= unroll_unknown_size(x) && u->p.back == u->p.latch &&
            u->branch_back && !(x->barrier && u->p.l->n > 1) &&
            !(x->loads & x->fixed && counts_differ(u)) &&
            (!x->barrier || (bound_is_operand(u) && threads_agree(u))) &&
            (!x->atomic || (bound_is_operand(u) && !counts_from_own_number(u))) &&
            !(x->stores && (x->stores_in_arm ? x->on_loaded > 0 : x->on_loaded > 1) &&
-             turns_differ(u)) &&
+             iterations_differ(u)) &&
            (u->bound.kind != PTX_OPD_IMM || u->cmp == PTX_CMP_NE || reaches_bound(u));
 }
 
@@ -669,14 +670,14 @@ choose(struct unroll *u)
     if (!all)
         return choose_unknown(u, &x) ? UNROLL_UNKNOWN : UNROLL_NONE;
     if (unroll_fits(all, &x) && all * x.size <= MOST_SIZE) {
-        u->turns = all;
+        u->trips = all;
         return UNROLL_FULL;
     }
     return choose_part(u, all, x.size) ? UNROLL_PART : UNROLL_NONE;
 }
 
 static void
-tell(struct unroll *u, enum unroll_way way, const struct pass_args *a)
+write_report(struct unroll *u, enum unroll_way way, const struct pass_args *a)
 {
     const struct ptx_inst *br = &u->p.f->body.v[u->branch];
     way == UNROLL_FULL ? u->full++ : u->part++;
@@ -686,13 +687,13 @@ tell(struct unroll *u, enum unroll_way way, const struct pass_args *a)
                   br->line);
     if (way == UNROLL_FULL)
         strbuf_printf(a->report, "all %llu turns in a row\n",
-                      (unsigned long long)u->turns);
+                      (unsigned long long)u->trips);
     else if (way == UNROLL_PART)
         strbuf_printf(a->report, "%llu turns in a row, %llu before\n",
-                      (unsigned long long)u->turns, (unsigned long long)u->rest);
+                      (unsigned long long)u->trips, (unsigned long long)u->rest);
     else
         strbuf_printf(a->report, "%llu turns in a row; then two, and one\n",
-                      (unsigned long long)u->turns);
+                      (unsigned long long)u->trips);
 }
 
 /* -- the function -- */
@@ -743,7 +744,7 @@ round_of(struct ptx_func *f, const struct pass_args *a, bool *changed)
         }
         if (way != UNROLL_NONE) {
             unroll_put_loop(&u, way);
-            tell(&u, way, a);
+            write_report(&u, way, a);
             const uint32_t high = u.p.l->list[u.p.l->n - 1];
             for (; v < high; v++)
                 if (!peel_has(&u.p, (int32_t)v))

@@ -32,7 +32,7 @@ unroll_edit(void *user, uint32_t i, struct ptx_inst *in)
     if (p->home[d] == PEEL_KEEPS || u->line[d].base < 0)
         return;
     const int32_t base = u->line[d].base;
-    const uint64_t off = u->line[d].off + u->turn * (uint64_t)unroll_step(u, base);
+    const uint64_t off = u->line[d].off + u->iteration * (uint64_t)unroll_step(u, base);
     const struct ptx_inst was = *in;
     p->to.n--; /* *in */
     put_add(p, was.ops[0].reg, rewrite_register(u->start[base]),
@@ -44,7 +44,7 @@ unroll_edit(void *user, uint32_t i, struct ptx_inst *in)
 /* `n` turns, one behind the other. full: nothing follows but the code behind the loop. The
  * predicate on which the loop would go on, or not, is that of the last; returned. */
 static int32_t
-put_turns(struct unroll *u, uint64_t n, bool full)
+put_iterations(struct unroll *u, uint64_t n, bool full)
 {
     struct peel *p = &u->p;
     for (uint32_t k = 0; k < u->nbased; k++) {
@@ -59,13 +59,13 @@ put_turns(struct unroll *u, uint64_t n, bool full)
         rewrite_as_mov(p->f, &in, &from);
         *vec_push(&p->to) = in;
     }
-    for (u->turn = 0; u->turn < n; u->turn++) {
-        for (uint32_t k = 0; k < p->nwritten && u->turn + 1 == n; k++)
+    for (u->iteration = 0; u->iteration < n; u->iteration++) {
+        for (uint32_t k = 0; k < p->nwritten && u->iteration + 1 == n; k++)
             if (n < 2 || (p->home[p->written[k]] >= 0 &&
                           (!full || live_at_start(u->live, p->after, p->written[k]))))
                 bitset_add(p->own, p->written[k]);
         peel_new_names(p);
-        peel_copy_turn(p, -1, false);
+        peel_copy_iteration(p, -1, false);
     }
     const int32_t guard = peel_name_of(p, p->f->body.v[u->branch].guard, p->latch, false);
     for (uint32_t k = 0; k < p->nwritten; k++)
@@ -123,7 +123,7 @@ put_difference(struct peel *p, struct ptx_operand a, struct ptx_operand b, unsig
 /* Whether the first of `turns` turns, and then all, run; a predicate. x differs from the bound
  * in each: that is further away, in the direction of the steps and modulo 2^32 or 2^64. */
 static int32_t
-put_all_run(struct unroll *u, struct ptx_operand limit, unsigned turns)
+put_all_run(struct unroll *u, struct ptx_operand limit, unsigned trips)
 {
     struct peel *p = &u->p;
     const unsigned type = u->test->type[0], bytes = ptx_type_bytes(type);
@@ -133,7 +133,7 @@ put_all_run(struct unroll *u, struct ptx_operand limit, unsigned turns)
     const int64_t step = unroll_step(u, u->x.base);
     const struct ptx_operand d =
         put_difference(p, step > 0 ? limit : c, step > 0 ? c : limit, bytes);
-    const uint64_t far = (uint64_t)((turns - 1) * (step > 0 ? step : -step));
+    const uint64_t far = (uint64_t)((trips - 1) * (step > 0 ? step : -step));
     return put_compare(u, bytes == 8 ? PTX_U64 : PTX_U32, PTX_CMP_GT, d,
                        rewrite_literal(far));
 }
@@ -171,7 +171,7 @@ put_unknown(struct unroll *u)
                   one = ptx_label_new(p->f),
                   end = u->exit >= 0 ? u->exit : ptx_label_new(p->f);
     const bool differs = u->cmp == PTX_CMP_NE;
-    const int64_t far = unroll_reach(u, UNROLL_UNKNOWN_TURNS);
+    const int64_t far = unroll_reach(u, UNROLL_UNKNOWN_TRIPS);
     const struct ptx_operand limit = differs ? u->bound : put_limit(u, far);
     if (!differs && limit.kind == PTX_OPD_REG)
         peel_put_jump(p, two,
@@ -181,11 +181,11 @@ put_unknown(struct unroll *u)
     if (u->never)
         put_never(u, two, far);
     else
-        peel_put_jump(p, two, put_all_run(u, limit, UNROLL_UNKNOWN_TURNS), true);
+        peel_put_jump(p, two, put_all_run(u, limit, UNROLL_UNKNOWN_TRIPS), true);
     unroll_put_head(p, many);
     p->labels = true;
-    const int32_t last = put_turns(u, UNROLL_UNKNOWN_TURNS, false);
-    peel_put_jump(p, many, put_all_run(u, limit, UNROLL_UNKNOWN_TURNS), false);
+    const int32_t last = put_iterations(u, UNROLL_UNKNOWN_TRIPS, false);
+    peel_put_jump(p, many, put_all_run(u, limit, UNROLL_UNKNOWN_TRIPS), false);
     peel_put_jump(p, end, last, u->goes_on);
     peel_put_label(p, two);
     const int32_t x = ptx_reg_new(p->f, (enum ptx_type)p->f->regs.v[u->x.base].type);
@@ -194,9 +194,9 @@ put_unknown(struct unroll *u)
     peel_put_jump(p, one,
                   put_compare(u, u->test->type[0], u->cmp, rewrite_register(x), u->bound),
                   true);
-    peel_put_jump(p, end, put_turns(u, 2, false), u->goes_on);
+    peel_put_jump(p, end, put_iterations(u, 2, false), u->goes_on);
     unroll_put_head(p, one);
-    peel_put_jump(p, one, put_turns(u, 1, false), !u->goes_on);
+    peel_put_jump(p, one, put_iterations(u, 1, false), !u->goes_on);
     if (u->exit < 0)
         peel_put_label(p, end);
 }
@@ -211,13 +211,13 @@ unroll_put_loop(struct unroll *u, enum unroll_way way)
             *vec_push(&p->to) = p->f->body.v[i];
     p->labels = true;
     if (way == UNROLL_FULL) {
-        put_turns(u, u->turns, true);
+        put_iterations(u, u->trips, true);
     } else if (way == UNROLL_PART) {
         if (u->rest)
-            put_turns(u, u->rest, false);
+            put_iterations(u, u->rest, false);
         const int32_t label = ptx_label_new(p->f);
         unroll_put_head(p, label);
-        peel_put_jump(p, label, put_turns(u, u->turns, false), !u->goes_on);
+        peel_put_jump(p, label, put_iterations(u, u->trips, false), !u->goes_on);
     } else {
         put_unknown(u);
     }

@@ -9,7 +9,7 @@
 #include "analysis/uniform.h"
 
 /* Copies of a loop whose turns are not known, in the new loop. */
-enum { UNROLL_UNKNOWN_TURNS = 4 };
+enum { UNROLL_UNKNOWN_TRIPS = 4 };
 /* Ways out of a loop beside the one at its end. Ours, not ptxas'. */
 enum { UNROLL_SIDE = 8 };
 
@@ -45,7 +45,7 @@ struct unroll {
     uint32_t *based, nbased;  /* the bases */
     int32_t *start;           /* of a base: its name at the first turn of a group */
     uint64_t *known;          /* those that are literals in each turn of straight code */
-    uint64_t turn;            /* of the group that is being copied */
+    uint64_t iteration;       /* of the group that is being copied */
     /* Of each register: definitions in the function, twice under a guard, and the sum of their
      * instructions' numbers. */
     uint32_t *ndefs, at;
@@ -56,7 +56,7 @@ struct unroll {
     struct ptx_operand bound;
     unsigned cmp;
     bool never;           /* the literal bound is below the steps of the copied turns */
-    uint64_t turns, rest; /* of the new loop, or of all; before it */
+    uint64_t trips, rest; /* of the new loop, or of all; before it */
     unsigned full, part;  /* loops so far */
 };
 
@@ -67,7 +67,7 @@ int64_t unroll_signed(const struct unroll *u, int32_t r, uint64_t v);
 /* How far register r steps in a turn; 0: it is no base. */
 int64_t unroll_step(const struct unroll *u, int32_t r);
 /* How far x goes in all but the last of `turns` turns. */
-int64_t unroll_reach(const struct unroll *u, unsigned turns);
+int64_t unroll_reach(const struct unroll *u, unsigned trips);
 /* A literal bound less `off`; false: that wraps. */
 bool unroll_limit(const struct unroll *u, int64_t off, uint64_t *v);
 /* A label of block v, -1: it has none. */
@@ -96,7 +96,7 @@ struct unroll_size {
  * same. */
 bool unroll_measure(struct unroll *u, struct unroll_size *x);
 /* Whether that many turns become straight code. */
-bool unroll_fits(uint64_t turns, const struct unroll_size *x);
+bool unroll_fits(uint64_t trips, const struct unroll_size *x);
 /* Largest size of a turn where the turns are not known. */
 uint64_t unroll_unknown_size(const struct unroll_size *x);
 

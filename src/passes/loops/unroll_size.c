@@ -27,9 +27,9 @@ saved(uint64_t accesses)
 }
 
 static double
-full_size(uint64_t turns, uint64_t folded)
+full_size(uint64_t trips, uint64_t folded)
 {
-    const double root = sqrt((double)turns), size = 165 + 105 * root;
+    const double root = sqrt((double)trips), size = 165 + 105 * root;
     return (size < 1280 ? size : 1280) + FOLDED * root * (double)folded;
 }
 
@@ -69,7 +69,7 @@ becomes_offset(const struct unroll *u, const struct ptx_inst *in)
     const bool first = bitset_has(u->known, (size_t)in->ops[1].reg);
     const int32_t other = in->ops[first ? 2 : 1].reg;
     return bitset_has(u->known, (size_t)in->ops[first ? 1 : 2].reg) &&
-           !u->p.defs[other] && u->p.home[in->ops[0].reg] == PEEL_TURN &&
+           !u->p.defs[other] && u->p.home[in->ops[0].reg] == PEEL_ITERATION &&
            bitset_has(u->address, (size_t)in->ops[0].reg);
 }
 
@@ -229,9 +229,9 @@ unroll_measure(struct unroll *u, struct unroll_size *x)
 }
 
 bool
-unroll_fits(uint64_t turns, const struct unroll_size *x)
+unroll_fits(uint64_t trips, const struct unroll_size *x)
 {
     const uint64_t less = SHARED + saved(x->literal);
     const uint64_t alone = x->size > less ? x->size - less : 1;
-    return (double)(turns * alone) <= full_size(turns, x->folded);
+    return (double)(trips * alone) <= full_size(trips, x->folded);
 }

@@ -4,7 +4,7 @@
  *   register_graph.c     vector operands, interference, colouring
  *   register_banks.c     which registers should lie in different banks
  *   register_spill.c     what to spill, and the code for it
- *   register_again.c     what is computed again instead of loaded
+ *   register_remat.c     what is computed again instead of loaded
  *   register_keep.c      where a spilled register stays in a register between two uses
  *
  * Everything is in units: one unit is one 32-bit physical register. */
@@ -100,20 +100,20 @@ bool ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit,
                uint32_t enough);
 
 /* What a register should lie apart from. */
-struct ra_apart {
+struct ra_conflict {
     int32_t other;
     uint32_t weight;
 };
 
 /* Those of each register: with[first[r] .. first[r + 1]). */
-struct ra_apart_list {
+struct ra_conflict_list {
     uint32_t *first;
-    struct ra_apart *with;
+    struct ra_conflict *with;
 };
 
 struct ra_banks {
-    unsigned n;                       /* register r is in bank r mod n */
-    struct ra_apart_list bank, place; /* not in one bank; not in one place */
+    unsigned n;                          /* register r is in bank r mod n */
+    struct ra_conflict_list bank, place; /* not in one bank; not in one place */
 };
 
 struct ra_banks *ra_banks_new(const struct ra_graph *g, const struct ptx_func *f,
@@ -135,7 +135,7 @@ struct ra_use {
     bool load;               /* or computed again, in front */
     bool store;              /* behind */
     bool kept;               /* the register made for it is the next use's too */
-    uint8_t again;           /* instructions that compute it again; 0: it is loaded */
+    uint8_t remat;           /* instructions that compute it again; 0: it is loaded */
     int32_t chain[RA_CHAIN]; /* what they compute, sources first, reg last */
 };
 
@@ -144,8 +144,8 @@ struct ra_uses {
     uint32_t *first;        /* of each instruction; one more for the end */
 };
 
-/* What can be computed again (register_again.c). */
-struct ra_again {
+/* What can be computed again (register_remat.c). */
+struct ra_remat {
     const struct ra *a;
     const struct live *l;
     const struct defs *defs;
@@ -159,7 +159,7 @@ struct ra_again {
     uint32_t *units[2];   /* [behind][instruction]: units in registers without the spilled
                            * ones; NULL: as liveness says */
     uint32_t *read;       /* of each instruction: units of spilled ones that it reads */
-    uint8_t *steps;       /* of each register that ra_again_everywhere found: the most
+    uint8_t *steps;       /* of each register that ra_remat_everywhere found: the most
                            * instructions for a read */
 };
 
@@ -168,27 +168,27 @@ bool ra_from_nothing(const struct ra *a, const struct defs *d, int32_t r);
 /* ... and is it what a card's instructions take as an operand, from no register? */
 bool ra_is_operand(const struct ra *a, const struct defs *d, int32_t r);
 /* source: of each register of gone, see there. Both NULL: nothing is chosen yet. */
-struct ra_again *ra_again_new(const struct ra *a, const struct live *l,
+struct ra_remat *ra_remat_new(const struct ra *a, const struct live *l,
                               const struct defs *d, struct defs_writes *w,
                               const uint64_t *gone, const int32_t *source, uint32_t limit,
                               struct arena *mem);
 /* The one narrower register from which, with what needs none, the value of r is computed,
  * RA_NONE: there is not one such. */
-int32_t ra_again_source(struct ra_again *x, int32_t r);
+int32_t ra_remat_source(struct ra_remat *x, int32_t r);
 /* How many instructions compute r again in front of instruction i, where `before` is live
  * in so many registers, and what (ra_use.chain); 0: it cannot be. */
-unsigned ra_again_here(struct ra_again *x, const struct live_set *before,
+unsigned ra_remat_here(struct ra_remat *x, const struct live_set *before,
                        uint32_t registers, int32_t r, uint32_t i,
                        int32_t chain[RA_CHAIN]);
 /* Adds to `yes` the registers (of gone) that can be computed again at all their reads. */
-void ra_again_everywhere(struct ra_again *x, uint64_t *yes, struct arena *mem);
+void ra_remat_everywhere(struct ra_remat *x, uint64_t *yes, struct arena *mem);
 /* The code for u, whose value goes to register `to`. */
-void ra_emit_again(const struct ra_again *x, struct ra_body *b, const struct ra_use *u,
+void ra_emit_remat(const struct ra_remat *x, struct ra_body *b, const struct ra_use *u,
                    int32_t to, int32_t origin);
 
 /* Finds the uses of the registers in x->gone (slot < 0: computed again) and what to load and
  * store at each, so that at most `limit` units are live. u->first is mem's. */
-void ra_keep(struct ra *a, struct ra_again *x, const int64_t *slot, uint32_t limit,
+void ra_keep(struct ra *a, struct ra_remat *x, const int64_t *slot, uint32_t limit,
              struct ra_uses *u, struct arena *mem);
 
 /* What allocation did. */

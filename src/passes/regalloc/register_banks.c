@@ -128,11 +128,11 @@ note_places(struct noting *x, uint32_t i, uint32_t end, uint32_t weight)
 }
 
 /* The pairs by their first and by their second register. */
-static struct ra_apart_list
+static struct ra_conflict_list
 by_register(const struct pair *p, size_t n, uint32_t registers, struct arena *mem)
 {
-    struct ra_apart_list l = {.first = ARENA_ARRAY(mem, uint32_t, registers + 2),
-                              .with = ARENA_ARRAY(mem, struct ra_apart, 2 * n + 1)};
+    struct ra_conflict_list l = {.first = ARENA_ARRAY(mem, uint32_t, registers + 2),
+                                 .with = ARENA_ARRAY(mem, struct ra_conflict, 2 * n + 1)};
     for (size_t i = 0; i < n; i++) {
         l.first[p[i].a + 1]++;
         l.first[p[i].b + 1]++;
@@ -142,8 +142,8 @@ by_register(const struct pair *p, size_t n, uint32_t registers, struct arena *me
     uint32_t *at = ARENA_ARRAY(mem, uint32_t, registers + 1);
     memcpy(at, l.first, registers * sizeof *at);
     for (size_t i = 0; i < n; i++) {
-        l.with[at[p[i].a]++] = (struct ra_apart){p[i].b, p[i].weight};
-        l.with[at[p[i].b]++] = (struct ra_apart){p[i].a, p[i].weight};
+        l.with[at[p[i].a]++] = (struct ra_conflict){p[i].b, p[i].weight};
+        l.with[at[p[i].b]++] = (struct ra_conflict){p[i].a, p[i].weight};
     }
     return l;
 }

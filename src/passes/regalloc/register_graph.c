@@ -19,7 +19,7 @@
 #include "base/bitset.h"
 #include "base/pqueue.h"
 
-enum { WORK = 60 * 1000 * 1000, ROUNDS = 400, ROUNDS_AGAIN = 128 };
+enum { WORK = 60 * 1000 * 1000, ROUNDS = 400, ROUNDS_RESUMED = 128 };
 
 /* -- bodies -- */
 
@@ -911,7 +911,7 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit, uint32_t
     memcpy(g->colour, g->search.colour, sizeof *g->colour * g->n);
     /* Where more is live than may be used, only copies could help: no hard trying. Nor much again
      * where a colouring is known that would do. */
-    const int rounds = g->live_units > limit ? 4 : again ? ROUNDS_AGAIN : ROUNDS;
+    const int rounds = g->live_units > limit ? 4 : again ? ROUNDS_RESUMED : ROUNDS;
     while (g->search.rounds < rounds && edges * (uint64_t)g->search.rounds < WORK) {
         const int round = g->search.rounds++;
         const int kind = round < 4 ? round : 4 + round % 5;

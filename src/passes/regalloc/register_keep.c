@@ -24,7 +24,7 @@ struct keep {
     const struct cfg *g;
     const uint64_t *gone;
     struct ra_uses *uses;
-    struct ra_again *again;
+    struct ra_remat *remat;
     uint32_t *room[2]; /* [behind][instruction]: units in use, kept ones too */
     uint32_t inst;     /* of note_use */
 };
@@ -81,7 +81,7 @@ find_uses(struct keep *k, const int64_t *slot)
 }
 
 static void
-note_again(void *user, uint32_t inst, bool behind, const struct live_set *set,
+note_remat(void *user, uint32_t inst, bool behind, const struct live_set *set,
            uint32_t registers, uint32_t predicates)
 {
     struct keep *k = user;
@@ -90,8 +90,8 @@ note_again(void *user, uint32_t inst, bool behind, const struct live_set *set,
     for (uint32_t n = u->first[inst]; !behind && n < u->first[inst + 1]; n++) {
         struct ra_use *x = &u->use.v[n];
         if (x->load)
-            x->again =
-                (uint8_t)ra_again_here(k->again, set, registers, x->reg, inst, x->chain);
+            x->remat =
+                (uint8_t)ra_remat_here(k->remat, set, registers, x->reg, inst, x->chain);
     }
 }
 
@@ -103,7 +103,7 @@ find_room(struct keep *k)
     const struct ra_uses *u = k->uses;
     for (size_t i = 0; i < k->a->f->body.n; i++)
         for (int behind = 0; behind < 2; behind++) {
-            k->room[behind][i] = k->again->units[behind][i];
+            k->room[behind][i] = k->remat->units[behind][i];
             for (uint32_t n = u->first[i]; n < u->first[i + 1]; n++) {
                 const struct ra_use *x = &u->use.v[n];
                 if (!x->dropped && (behind ? x->written : x->read))
@@ -172,20 +172,20 @@ drop_stores(struct keep *k, const struct live *l, uint32_t b, uint32_t first,
         bool later = needed[x->reg];
         if (x->written)
             x->store &= later;
-        needed[x->reg] = (x->load && !x->again) || (later && !(x->written && x->store));
+        needed[x->reg] = (x->load && !x->remat) || (later && !(x->written && x->store));
     }
 }
 
 void
-ra_keep(struct ra *a, struct ra_again *x, const int64_t *slot, uint32_t limit,
+ra_keep(struct ra *a, struct ra_remat *x, const int64_t *slot, uint32_t limit,
         struct ra_uses *u, struct arena *mem)
 {
     const struct ptx_func *f = a->f;
     const struct live *l = x->l;
-    struct keep k = {.a = a, .g = l->cfg, .gone = x->gone, .uses = u, .again = x};
+    struct keep k = {.a = a, .g = l->cfg, .gone = x->gone, .uses = u, .remat = x};
     u->first = ARENA_ARRAY(mem, uint32_t, f->body.n + 1);
     find_uses(&k, slot);
-    live_each_point(l, note_again, &k);
+    live_each_point(l, note_remat, &k);
     if (a->load_always)
         return;
     k.room[0] = ARENA_ARRAY(mem, uint32_t, f->body.n + 1);

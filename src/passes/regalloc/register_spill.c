@@ -3,7 +3,7 @@
  *
  * At every point where too much is live, a candidate is worth what it would free there;
  * it costs its loads and stores, ten times as much in a loop. What can be computed again where
- * it is read (register_again.c) costs a quarter for each instruction of its chain, a 32nd if
+ * it is read (register_remat.c) costs a quarter for each instruction of its chain, a 32nd if
  * it is an operand that takes no slot (literals, addresses of variables, parameters, constant
  * memory; `operands-free`).
  * One that is computed again from a narrower register, which lives longer for it, frees the
@@ -49,9 +49,9 @@ struct over {
     int32_t *ranges; /* of each register: its first */
     int32_t *open;   /* its present range began here; RA_NONE: none */
     uint8_t *frees;  /* of each register: units that choosing it frees */
-    int32_t *source; /* of each register: ra_again.source if it is chosen */
+    int32_t *source; /* of each register: ra_remat.source if it is chosen */
     uint64_t *cost;  /* of each register: what choosing it costs */
-    uint64_t *again; /* registers that are computed again, from what is there anyway */
+    uint64_t *remat; /* registers that are computed again, from what is there anyway */
     /* A complete binary tree over the points, root 1, leaves from `leaves`: the least
      * excess below each node (SATISFIED: no point is over), without what is to be added
      * to all below it, and points over. */
@@ -243,27 +243,27 @@ ratio_of(uint64_t key)
 
 /* What choosing a register costs and frees. */
 static void
-weigh(struct over *o, struct ra_again *x)
+weigh(struct over *o, struct ra_remat *x)
 {
     uint32_t n = (uint32_t)o->a->f->regs.n;
     struct arena mem = {0};
-    const uint64_t *again = o->again;
-    ra_again_everywhere(x, o->again, &mem);
+    const uint64_t *remat = o->remat;
+    ra_remat_everywhere(x, o->remat, &mem);
     for (uint32_t r = 0; r < n; r++) {
         o->frees[r] = (uint8_t)ra_units(o->a->f, (int32_t)r);
-        o->source[r] = bitset_has(again, r) ? RA_NONE : ra_again_source(x, (int32_t)r);
+        o->source[r] = bitset_has(remat, r) ? RA_NONE : ra_remat_source(x, (int32_t)r);
         if (o->source[r] >= 0)
             bitset_add(x->longer, (size_t)o->source[r]);
     }
     uint64_t *longer = bitset_new(&mem, n + 1);
-    ra_again_everywhere(x, longer, &mem);
+    ra_remat_everywhere(x, longer, &mem);
     for (uint32_t r = 0; r < n; r++) {
         if (!bitset_has(longer, r))
             o->source[r] = RA_NONE;
         if (o->source[r] >= 0)
             o->frees[r] -= (uint8_t)ra_units(o->a->f, o->source[r]);
         /* Cheaper than loading. steps is the longest chain; 1 to so many are needed. */
-        if (o->source[r] >= 0 || bitset_has(again, r))
+        if (o->source[r] >= 0 || bitset_has(remat, r))
             o->cost[r] =
                 o->cost[r] * ((x->steps[r] + 1u) / 2) /
                 (o->a->operands_free && ra_is_operand(o->a, x->defs, (int32_t)r) ? 32
@@ -405,7 +405,7 @@ choose(struct over *o, uint64_t *gone, struct arena *mem)
         narrowed |= bitset_has(gone, chosen[i].r) && o->source[chosen[i].r] >= 0;
     /* What lives longer now may be the better choice for memory: the next round sees it. */
     for (uint32_t r = 0; narrowed && r < nregs; r++)
-        if (o->source[r] < 0 && !bitset_has(o->again, r))
+        if (o->source[r] < 0 && !bitset_has(o->remat, r))
             bitset_del(gone, r);
     return n > 0;
 }
@@ -414,7 +414,7 @@ choose(struct over *o, uint64_t *gone, struct arena *mem)
 
 struct spill {
     struct ra *a;
-    struct ra_again *again;
+    struct ra_remat *remat;
     const uint64_t *gone;
     int64_t *slot; /* of each register: offset in local memory, -1: computed again */
     int32_t *now;  /* temporary of each register, RA_NONE */
@@ -499,8 +499,8 @@ spill_inst(struct spill *s, struct ra_body *b, size_t i)
             s->now[r] = ra_temporary(a, a->f->regs.v[r].type, true);
         if (!u->load)
             continue;
-        if (u->again)
-            ra_emit_again(s->again, b, u, s->now[r], front);
+        if (u->remat)
+            ra_emit_remat(s->remat, b, u, s->now[r], front);
         else if (s->slot[r] >= 0)
             emit_memory(b, true, s->now[r], s->slot[r], in, front);
         /* else the code is unreachable */
@@ -526,7 +526,7 @@ find_homes(struct spill *s, uint32_t n, struct arena *mem)
     uint64_t *used = bitset_new(mem, n + 1);
     for (size_t i = 0; i < s->uses.use.n; i++) {
         const struct ra_use *u = &s->uses.use.v[i];
-        if (u->store || (u->load && !u->again))
+        if (u->store || (u->load && !u->remat))
             bitset_add(used, (size_t)u->reg);
     }
     for (uint32_t r = 0; r < n; r++) {
@@ -548,15 +548,15 @@ rewrite(struct ra *a, const struct live *l, const uint64_t *gone, const int32_t 
     struct defs_writes *w = defs_writes_new(l->cfg);
     struct spill s = {.a = a, .gone = gone};
     uint64_t *everywhere = bitset_new(&mem, n + 1);
-    s.again = ra_again_new(a, l, d, w, gone, source, limit, &mem);
-    ra_again_everywhere(s.again, everywhere, &mem);
+    s.remat = ra_remat_new(a, l, d, w, gone, source, limit, &mem);
+    ra_remat_everywhere(s.remat, everywhere, &mem);
     s.slot = ARENA_ARRAY(&mem, int64_t, n + 1);
     s.now = ARENA_ARRAY(&mem, int32_t, n + 1);
     for (uint32_t r = 0; r < n; r++) {
         s.now[r] = RA_NONE;
         s.slot[r] = bitset_has(everywhere, r) ? -1 : 0;
     }
-    ra_keep(a, s.again, s.slot, limit, &s.uses, &mem);
+    ra_keep(a, s.remat, s.slot, limit, &s.uses, &mem);
     find_homes(&s, n, &mem);
     struct ra_body b = {.a = a};
     for (size_t i = 0; i < a->f->body.n; i++)
@@ -576,7 +576,7 @@ ra_spill(struct ra *a, const struct live *l, uint32_t units)
     uint32_t n = (uint32_t)a->f->regs.n;
     struct over o = {.a = a, .g = g, .limit = units};
     uint64_t *gone = bitset_new(&mem, n + 1);
-    o.again = bitset_new(&mem, n + 1);
+    o.remat = bitset_new(&mem, n + 1);
     o.cost = ARENA_ARRAY(&mem, uint64_t, n + 1);
     o.ranges = ARENA_ARRAY(&mem, int32_t, n + 1);
     o.open = ARENA_ARRAY(&mem, int32_t, n + 1);
@@ -593,7 +593,7 @@ ra_spill(struct ra *a, const struct live *l, uint32_t units)
                         &(struct access){o.cost, weight[g->block_of[i]]});
         struct defs *d = defs_new(g);
         struct defs_writes *w = defs_writes_new(g);
-        weigh(&o, ra_again_new(a, l, d, w, NULL, NULL, units, &mem));
+        weigh(&o, ra_remat_new(a, l, d, w, NULL, NULL, units, &mem));
         defs_writes_free(w);
         defs_free(d);
         build_tree(&o, &mem);

@@ -82,7 +82,7 @@ find_operands(struct post *p, const struct defs *defs, const uint32_t *reads)
                 continue;
             struct seen x = {.reg = in->ops[0].reg};
             const uint32_t next = behind(p, i, blk->end);
-            if (next < blk->end && !schedule_stays(&p->s, next))
+            if (next < blk->end && !schedule_is_barrier(&p->s, next))
                 defuse_each(&f->body.v[next], count_seen, &x);
             p->operand[i] =
                 defs->at[x.reg] == (int32_t)i && x.reads && x.reads == reads[x.reg];
@@ -93,7 +93,7 @@ find_operands(struct post *p, const struct defs *defs, const uint32_t *reads)
 /* -- the order of a piece -- */
 
 static void
-enter(struct post *p, uint32_t i)
+make_ready(struct post *p, uint32_t i)
 {
     const struct sched_node *x = &p->s.node.v[i];
     const uint64_t key = ((uint64_t)(INT32_MAX - x->height) << 24) + i;
@@ -103,7 +103,7 @@ enter(struct post *p, uint32_t i)
 }
 
 static uint32_t
-choose(struct post *p)
+pick(struct post *p)
 {
     for (;;) {
         while (p->soon.n && p->soon.key[p->soon.v[0]] <= p->now) {
@@ -142,7 +142,7 @@ issue(struct post *p, uint32_t i)
         if ((load || !p->far[to->to]) && to->taken > 1 && at > y->ready)
             y->ready = at;
         if (!--y->waits)
-            enter(p, to->to);
+            make_ready(p, to->to);
     }
     p->now += x->slots;
 }
@@ -186,10 +186,10 @@ order_nodes(struct post *p, uint32_t *order)
         x->waits = schedule_edges_in_end(s, i) - x->first_in;
         x->ready = 0;
         if (!x->waits)
-            enter(p, i);
+            make_ready(p, i);
     }
     for (uint32_t k = 0; k < n; k++) {
-        order[k] = choose(p);
+        order[k] = pick(p);
         p->moved += order[k] != k;
         issue(p, order[k]);
     }
@@ -209,7 +209,7 @@ place_node(struct post *p, const struct sched_node *x, uint32_t at)
 }
 
 static void
-order_piece(struct post *p, uint32_t first, uint32_t end)
+order_region(struct post *p, uint32_t first, uint32_t end)
 {
     struct sched *s = &p->s;
     uint32_t glued = 0, at = first;
@@ -244,9 +244,9 @@ order_blocks(struct post *p)
     for (uint32_t b = 0; b < g->n; b++) {
         const struct cfg_block *blk = &g->block[b];
         for (uint32_t end = blk->end; g->block[b].rpo >= 0 && end > blk->first;) {
-            const uint32_t first = schedule_piece(&p->s, blk, end);
+            const uint32_t first = schedule_region(&p->s, blk, end);
             if (first < end) {
-                order_piece(p, first, end);
+                order_region(p, first, end);
                 schedule_forget(&p->s);
             }
             end = first < end ? first : end - 1;
@@ -280,7 +280,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     s->operand = ARENA_ARRAY(&mem, bool, f->regs.n + 1);
     p.operand = ARENA_ARRAY(&mem, bool, f->body.n + 1);
     if (s->expanded)
-        s->apart = uniform_apart(s->live->cfg, &mem);
+        s->diverged = uniform_diverged(s->live->cfg, &mem);
     const uint32_t *reads = rewrite_count_reads(f, &mem);
     find_operands(&p, x->defs, reads);
     for (uint32_t i = 0; i < f->body.n; i++) {

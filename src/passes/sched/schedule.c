@@ -184,25 +184,25 @@ live_predicates(const struct sched *s)
 
 /* The source's order, or the one that makes little live if that makes less live: then true. */
 static bool
-leaner(struct sched *s, struct result *out)
+lower_pressure(struct sched *s, struct result *out)
 {
-    struct result lean = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
+    struct result least = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
     for (uint32_t i = 0; i < s->node.n; i++)
         out->order[i] = i;
     measure(s, out);
     if (out->peak <= s->limit)
         return false;
-    schedule_lean(s, lean.order);
-    measure(s, &lean);
-    if (lean.peak >= out->peak)
+    schedule_min_pressure(s, least.order);
+    measure(s, &least);
+    if (least.peak >= out->peak)
         return false;
-    *out = lean;
+    *out = least;
     return true;
 }
 
 /* Orders the piece's nodes; s->end: registers live behind it. */
 static void
-order_piece(struct sched *s, uint32_t first, uint32_t end)
+order_region(struct sched *s, uint32_t first, uint32_t end)
 {
     uint32_t n = (uint32_t)s->node.n;
     struct result was = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
@@ -210,10 +210,10 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
     uint32_t *source = ARENA_ARRAY(&s->mem, uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++)
         source[i] = i;
-    const bool lean = leaner(s, &was);
-    const uint64_t cycles = lean ? cycles_of(s, source) : was.cycles;
+    const bool lower = lower_pressure(s, &was);
+    const uint64_t cycles = lower ? cycles_of(s, source) : was.cycles;
     bool better = !s->as_it_is && search(s, &was, &now);
-    if (!better && lean && !s->as_it_is) {
+    if (!better && lower && !s->as_it_is) {
         now = was;
         better = true;
     }
@@ -244,19 +244,19 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
 
 /* Notes what the piece needs in the leaner of its orders. */
 static void
-look_at_piece(struct sched *s, uint32_t first, uint32_t end)
+measure_region(struct sched *s, uint32_t first, uint32_t end)
 {
     struct result r = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
     (void)first;
     (void)end;
-    s->limit = s->lean; /* below that it does not matter */
-    leaner(s, &r);
-    s->lean = r.peak > s->lean ? r.peak : s->lean;
+    s->limit = s->least; /* below that it does not matter */
+    lower_pressure(s, &r);
+    s->least = r.peak > s->least ? r.peak : s->least;
 }
 
 /* Goes back over instruction i, which stays; notes what it needs. */
 static void
-stay(struct sched *s, uint32_t i)
+cross_barrier(struct sched *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
     uint32_t most = live_units(s);
@@ -264,13 +264,13 @@ stay(struct sched *s, uint32_t i)
     const uint32_t before = live_units(s);
     most = before > most ? before : most;
     most += s->expanded ? ptx_machine_registers(in) : 0;
-    s->lean = most > s->lean ? most : s->lean;
+    s->least = most > s->least ? most : s->least;
 }
 
 /* Walks the blocks, each from its end, piece by piece. s->set is live behind the piece while its
  * nodes are added, and before it when it is done. */
 static void
-each_piece(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32_t end))
+each_region(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32_t end))
 {
     const struct cfg *g = s->live->cfg;
     for (uint32_t b = 0; b < g->n; b++) {
@@ -279,9 +279,9 @@ each_piece(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32_
             continue;
         live_set_end(s->live, b, &s->set);
         for (uint32_t end = blk->end; end > blk->first;) {
-            const uint32_t first = schedule_piece(s, blk, end);
+            const uint32_t first = schedule_region(s, blk, end);
             if (first == end) {
-                stay(s, --end);
+                cross_barrier(s, --end);
                 continue;
             }
             for (uint32_t i = first; i < end; i++)
@@ -308,10 +308,10 @@ step_limit(struct sched *s)
 {
     const struct register_room *given = s->given;
     uint32_t most = s->maxlive;
-    s->lean = register_room_for_values(register_step(s->f, 1, given));
-    if (most > s->lean && !s->as_it_is) {
-        each_piece(s, look_at_piece);
-        most = s->lean < most ? s->lean : most;
+    s->least = register_room_for_values(register_step(s->f, 1, given));
+    if (most > s->least && !s->as_it_is) {
+        each_region(s, measure_region);
+        most = s->least < most ? s->least : most;
     }
     const uint32_t step = register_room_for_values(register_step(s->f, most, given));
     return step > most ? step : most;
@@ -341,7 +341,7 @@ read_limit(struct sched *s, const struct pass_args *a, struct register_room *giv
 }
 
 static void
-tell(const struct sched *s, struct strbuf *report)
+write_report(const struct sched *s, struct strbuf *report)
 {
     if (!report || !s->nloads)
         return;
@@ -355,7 +355,7 @@ tell(const struct sched *s, struct strbuf *report)
         strbuf_addz(report, "no limit of registers\n");
     else
         strbuf_printf(report, "within %u live registers\n", s->limit);
-    schedule_tell_loads(s->loads_of, s->f, report);
+    schedule_report_loads(s->loads_of, s->f, report);
 }
 
 /* The most registers that the source needs. */
@@ -388,10 +388,10 @@ costs_warps(const struct sched *s)
  * another's last read and its next write, an allocation might find no such places, as values of 64
  * bits want aligned pairs: then all is ordered without. */
 static void
-order_pieces(struct sched *s)
+order_regions(struct sched *s)
 {
     const size_t loads = s->loads_of ? s->loads_of->load.n : 0;
-    each_piece(s, order_piece);
+    each_region(s, order_region);
     if (!s->filled || !costs_warps(s))
         return;
     for (uint32_t i = 0; i < s->f->body.n; i++)
@@ -401,7 +401,7 @@ order_pieces(struct sched *s)
     s->before = s->after = s->far_before = s->far_after = s->nloads = 0;
     s->changed = 0;
     s->hold = true;
-    each_piece(s, order_piece);
+    each_region(s, order_region);
 }
 
 /* What is done to a function. */
@@ -417,7 +417,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
                struct task t, bool *changed, struct diag_sink *diag)
 {
     struct arena mem = {0};
-    struct schedule_loads told = {0};
+    struct schedule_loads loads = {0};
     struct register_room given;
     struct sched s = {.f = f,
                       .live = x->live,
@@ -426,7 +426,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
                       .as_it_is = t.when != SCHEDULE_NOW,
                       .expanded = !strcmp(pass_arg(a, "expanded"), "yes"),
                       .loads_of = t.loads     ? t.loads
-                                  : a->report ? &told
+                                  : a->report ? &loads
                                               : NULL};
     if (s.loads_of)
         s.loads_of->ordered = t.when != SCHEDULE_NOT;
@@ -443,7 +443,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
         uint8_t *slots = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
         fused_operations(x->live, slots, NULL);
         s.slots = slots;
-        s.apart = uniform_apart(x->cfg, &mem);
+        s.diverged = uniform_diverged(x->cfg, &mem);
     }
     bool allocated = false;
     for (size_t r = 0; r < f->regs.n; r++) {
@@ -461,14 +461,14 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
     ok = ok && schedule_read_latencies(&s, a, diag) &&
          (t.limit || read_limit(&s, a, &given, diag));
     if (ok)
-        order_pieces(&s);
+        order_regions(&s);
     if (ok && s.changed) {
         schedule_reorder(f, s.order);
         *changed = true;
     }
     if (ok)
-        tell(&s, a->report);
-    vec_free(&told.load);
+        write_report(&s, a->report);
+    vec_free(&loads.load);
     schedule_free(&s);
     arena_free(&mem);
     return ok;

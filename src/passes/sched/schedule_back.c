@@ -9,7 +9,7 @@
  * Where each of them would make more live than the limit allows, what makes least live is
  * taken, whether or not its results come in time: mostly a load, early, which leaves room for
  * others. Where all make more live, the last of another order is: the source's, or the one of
- * schedule_lean.c. MOST_LOOKED bounds how many are looked at for that, and with it the cost:
+ * schedule_min_pressure.c. MOST_LOOKED bounds how many are looked at for that, and with it the cost:
  * O(n (log n + MOST_LOOKED)) for n instructions.
  *
  * A load from scratchpad goes as soon as it may, and nothing beside it while it issues: so it is
@@ -173,7 +173,7 @@ key_of(const struct sched *s, uint32_t i)
 }
 
 static void
-enter(struct back *b, uint32_t i)
+make_ready(struct back *b, uint32_t i)
 {
     const struct sched_node *x = &b->s->node.v[i];
     b->soon.key[i] = x->ready;
@@ -201,8 +201,8 @@ move_ready(struct back *b)
 
 /* Of those that come first, what makes least live; of equal ones the latest in the source. */
 static void
-look_for_room(const struct back *b, const struct pqueue *q, uint32_t *best,
-              uint32_t *least)
+find_least_pressure(const struct back *b, const struct pqueue *q, uint32_t *best,
+                    uint32_t *least)
 {
     for (uint32_t k = 0; k < q->n && k < MOST_LOOKED; k++) {
         const uint32_t i = q->v[k];
@@ -221,9 +221,9 @@ static uint32_t
 make_room(struct back *b)
 {
     uint32_t best = 0, least = UINT32_MAX;
-    look_for_room(b, &b->soon, &best, &least);
+    find_least_pressure(b, &b->soon, &best, &least);
     for (int u = 0; u < SCHED_UNITS; u++)
-        look_for_room(b, &b->ready[u], &best, &least);
+        find_least_pressure(b, &b->ready[u], &best, &least);
     if (least <= with_predicates(b->s, b->s->now_live))
         return best;
     while (b->s->node.v[b->base[b->last]].done)
@@ -286,7 +286,7 @@ scratch_load(struct back *b)
 
 /* The next in order; it stays in its queue. */
 static uint32_t
-choose(struct back *b)
+pick(struct back *b)
 {
     struct sched *s = b->s;
     const uint64_t *memory = &b->unit_free[SCHED_UNIT_MEMORY];
@@ -346,7 +346,7 @@ issue(struct back *b, uint32_t i)
         const uint64_t at = b->now + (uint64_t)s->pred.v[e].taken;
         y->ready = at > y->ready ? at : y->ready;
         if (!--y->waits)
-            enter(b, s->pred.v[e].from);
+            make_ready(b, s->pred.v[e].from);
     }
     b->now += x->slots;
 }
@@ -383,10 +383,10 @@ schedule_back(struct sched *s, uint32_t limit, const uint32_t *base, uint32_t *o
         x->waits = schedule_edges_end(s, i) - x->first;
         x->ready = x->taken && lives_on(s, i) ? (uint64_t)x->until - 1 : 0;
         if (!x->waits)
-            enter(&b, i);
+            make_ready(&b, i);
     }
     for (uint32_t k = n; k-- > 0;) {
-        order[k] = choose(&b);
+        order[k] = pick(&b);
         issue(&b, order[k]);
     }
     arena_free(&mem);

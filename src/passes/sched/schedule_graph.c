@@ -291,29 +291,29 @@ schedule_finish_graph(struct sched *s, uint32_t behind)
 /* Whether a piece ends behind instruction i: a card branches in it, and nothing that stands
  * behind moves before that. */
 static bool
-ends_piece(const struct sched *s, uint32_t i)
+ends_region(const struct sched *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
     return s->expanded && !ptx_is_loc(in) && ptx_machine_branches(in);
 }
 
 bool
-schedule_stays(const struct sched *s, uint32_t i)
+schedule_is_barrier(const struct sched *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
-    return (s->apart && bitset_has(s->apart, i)) ||
+    return (s->diverged && bitset_has(s->diverged, i)) ||
            (s->expanded && (in->op == PTX_OP_RCPF || in->op == PTX_OP_SQRTF) &&
             ptx_machine_branches(in)) ||
            motion_of(s->f, &s->f->body.v[i]) == MOTION_FIXED;
 }
 
 uint32_t
-schedule_piece(const struct sched *s, const struct cfg_block *b, uint32_t end)
+schedule_region(const struct sched *s, const struct cfg_block *b, uint32_t end)
 {
     uint32_t first = end;
     while (first > b->first && (ptx_is_loc(&s->f->body.v[first - 1]) ||
-                                (!schedule_stays(s, first - 1) &&
-                                 (first == end || !ends_piece(s, first - 1)))))
+                                (!schedule_is_barrier(s, first - 1) &&
+                                 (first == end || !ends_region(s, first - 1)))))
         first--;
     return first;
 }

@@ -4,7 +4,7 @@
  *   schedule_graph.c  pieces and their dependences
  *   schedule_units.c  what instructions cost: units, latencies
  *   schedule_back.c   an order of a piece from its end, within a number of registers
- *   schedule_lean.c   an order of a piece that makes little live at once
+ *   schedule_min_pressure.c   an order of a piece that makes little live at once
  *   schedule_peak.c   how many registers an order takes
  *   schedule_loads.c  when loads start, when they could, and what keeps them
  *   post_schedule.c   the pass that orders again, by the places of an allocation */
@@ -86,8 +86,9 @@ struct sched_use {
     bool live, after; /* live now; behind the piece */
     /* While an order's registers are counted (schedule_peak.c): */
     int64_t first, last; /* when it is accessed */
-    int64_t read, anew;  /* when its old value is read last, a new one is written first */
-    int64_t gap;         /* end of the gap that it is in */
+    int64_t last_read,
+        first_write; /* when its old value is read last, a new one is written first */
+    int64_t gap;     /* end of the gap that it is in */
     bool before, begun, ended;
     bool seen;
 };
@@ -106,16 +107,16 @@ struct sched {
     uint32_t limit;               /* 32-bit registers, UINT32_MAX: none */
     bool expanded;                /* instructions need registers in between */
     uint32_t maxlive;     /* 32-bit registers live at once in the source's order */
-    uint32_t lean;        /* ... if each piece has the leaner of its two orders */
+    uint32_t least;       /* ... if each piece has the leaner of its two orders */
     uint32_t carry;       /* the carry flag's number: behind the registers */
     const int32_t *place; /* of each register, its first; NULL: registers by themselves */
-    const uint64_t *apart; /* uniform_apart of the function */
-    const uint8_t *slots;  /* of each instruction of the body; NULL: one each */
-    struct sched_use *use; /* of each register */
-    const bool *operand;   /* of each: pass late-operands reads it where it is used */
-    uint8_t *units;        /* 32-bit registers of each; 0: an operand */
-    uint32_t *order;       /* of the body: instruction at each place */
-    struct arena mem;      /* of the piece */
+    const uint64_t *diverged; /* uniform_diverged of the function */
+    const uint8_t *slots;     /* of each instruction of the body; NULL: one each */
+    struct sched_use *use;    /* of each register */
+    const bool *operand;      /* of each: pass late-operands reads it where it is used */
+    uint8_t *units;           /* 32-bit registers of each; 0: an operand */
+    uint32_t *order;          /* of the body: instruction at each place */
+    struct arena mem;         /* of the piece */
     VEC(struct sched_node) node;
     VEC(struct sched_edge) edge;
     VEC(struct sched_edge) succ; /* sorted by `from` */
@@ -147,11 +148,11 @@ struct sched {
  * appends to s->loads_of. first: the piece's first instruction in the body. */
 void schedule_note_loads(struct sched *s, const uint32_t *order, uint32_t first);
 /* Those on which a warp waits longest, in words. */
-void schedule_tell_loads(const struct schedule_loads *l, const struct ptx_func *f,
-                         struct strbuf *report);
+void schedule_report_loads(const struct schedule_loads *l, const struct ptx_func *f,
+                           struct strbuf *report);
 
 /* Whether instruction i of the body ends a piece: it stays, or lanes come together at it. */
-bool schedule_stays(const struct sched *s, uint32_t i);
+bool schedule_is_barrier(const struct sched *s, uint32_t i);
 /* Appends instruction i of the body to the piece: its node and the edges to it. */
 void schedule_add(struct sched *s, uint32_t i);
 /* Sorts the piece's edges and finds the nodes' heights and depths. behind: the instruction of the
@@ -162,7 +163,7 @@ uint32_t schedule_edges_end(const struct sched *s, uint32_t i);
 uint32_t schedule_edges_in_end(const struct sched *s, uint32_t i);
 /* Where the piece begins that ends before instruction `end` of block b; `end`: the instruction
  * in front stays where it is. */
-uint32_t schedule_piece(const struct sched *s, const struct cfg_block *b, uint32_t end);
+uint32_t schedule_region(const struct sched *s, const struct cfg_block *b, uint32_t end);
 /* Forgets the piece. */
 void schedule_forget(struct sched *s);
 /* Puts f's body into that order, each instruction behind the .loc that it stood behind. */
@@ -187,7 +188,7 @@ bool schedule_is_alu(const struct sched_node *n);
 void schedule_back(struct sched *s, uint32_t limit, const uint32_t *base,
                    uint32_t *order);
 /* An order that makes little live at once, whatever it takes. */
-void schedule_lean(struct sched *s, uint32_t *order);
+void schedule_min_pressure(struct sched *s, uint32_t *order);
 /* 32-bit registers that an order takes. */
 uint32_t schedule_peak(struct sched *s, const uint32_t *order);
 /* While an order is tried from the piece's end: what is live there, then in front of node i

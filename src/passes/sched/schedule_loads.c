@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TOLD = 8 };
+enum { MOST_REPORTED = 8 };
 
 /* The piece in its order. */
 struct replay {
@@ -257,7 +257,7 @@ loses(const struct schedule_load *l)
 }
 
 static bool
-is_told(const struct schedule_load *l)
+is_reported(const struct schedule_load *l)
 {
     return l->wait || loses(l);
 }
@@ -275,8 +275,8 @@ longest_first(const void *a, const void *b)
 }
 
 void
-schedule_tell_loads(const struct schedule_loads *l, const struct ptx_func *f,
-                    struct strbuf *report)
+schedule_report_loads(const struct schedule_loads *l, const struct ptx_func *f,
+                      struct strbuf *report)
 {
     const struct schedule_load **by = xmalloc((l->load.n + 1) * sizeof *by);
     size_t n = 0, late = 0;
@@ -287,7 +287,7 @@ schedule_tell_loads(const struct schedule_loads *l, const struct ptx_func *f,
     qsort(by, n, sizeof *by, longest_first);
     strbuf_printf(report, "%s: %zu loads, %zu start later than they could\n", f->name, n,
                   late);
-    for (size_t i = 0; i < n && i < MOST_TOLD && is_told(by[i]); i++) {
+    for (size_t i = 0; i < n && i < MOST_REPORTED && is_reported(by[i]); i++) {
         strbuf_printf(report, "    line %u: %llu cycles waited for", by[i]->line,
                       (unsigned long long)by[i]->wait);
         if (by[i]->to_use)

@@ -41,10 +41,10 @@ note_access(void *user, int32_t r, bool write, bool partial)
         u->before = reads;
     }
     u->last = at;
-    if (reads && u->anew < 0)
-        u->read = at;
-    if (!reads && u->anew < 0)
-        u->anew = at;
+    if (reads && u->first_write < 0)
+        u->last_read = at;
+    if (!reads && u->first_write < 0)
+        u->first_write = at;
 }
 
 /* -- second walk: what is taken -- */
@@ -85,11 +85,11 @@ end_access(void *user, int32_t r, bool write, bool partial)
     struct sched_use *u = &p->s->use[r];
     const uint8_t units = p->s->units[r];
     (void)partial;
-    if (!units || p->at + write != (u->before && u->after ? u->read : u->last) ||
+    if (!units || p->at + write != (u->before && u->after ? u->last_read : u->last) ||
         u->ended)
         return;
-    if (u->before && u->after && u->anew > u->read && !p->s->hold)
-        *vec_push(&p->open) = (struct gap){u->anew, units};
+    if (u->before && u->after && u->first_write > u->last_read && !p->s->hold)
+        *vec_push(&p->open) = (struct gap){u->first_write, units};
     else if (!u->after)
         leave(p, u, units);
     u->ended = true;
@@ -128,7 +128,7 @@ schedule_peak(struct sched *s, const uint32_t *order)
     const uint32_t n = (uint32_t)s->node.n;
     for (size_t i = 0; i < s->touched.n; i++) {
         struct sched_use *u = &s->use[s->touched.v[i]];
-        u->first = u->last = u->read = u->anew = -1;
+        u->first = u->last = u->last_read = u->first_write = -1;
         u->ended = u->begun = u->before = false;
         u->gap = NO_GAP;
     }

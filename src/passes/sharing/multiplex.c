@@ -256,7 +256,7 @@ insert(const struct place *p, const struct choice *c)
 /* Turns in which all SMs together run the grid, before and after: blocks that take as long as
  * each other gain nothing where those are as many. */
 static void
-tell_turns(const struct place *p, const struct choice *c)
+report_turns(const struct place *p, const struct choice *c)
 {
     const struct pass_launch *l = p->a->launch;
     const uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
@@ -272,7 +272,7 @@ tell_turns(const struct place *p, const struct choice *c)
 }
 
 static void
-tell(const struct place *p, const struct scratch_use *use, const struct choice *c)
+write_report(const struct place *p, const struct scratch_use *use, const struct choice *c)
 {
     struct strbuf *b = p->a->report;
     if (!b)
@@ -307,7 +307,7 @@ tell(const struct place *p, const struct scratch_use *use, const struct choice *
                       (c->o.size - c->o.blocks * c->o.private_bytes) / c->o.public_bytes,
                       c->blocks / c->o.baseline);
     if (c->o.blocks)
-        tell_turns(p, c);
+        report_turns(p, c);
 }
 
 static void
@@ -405,7 +405,7 @@ one_kernel(struct place *p, bool collaborate)
                           "%s: all of it is allocated: to keep variables private gains "
                           "no more\n",
                           p->f->name);
-        tell(p, c.x.use, &c);
+        write_report(p, c.x.use, &c);
         insert(p, &c);
     }
     if (found)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Up to so many registers are looked at behind every instruction: allocated code. */
-enum { UNITS_TOLD = 4096 };
+enum { UNITS_REPORTED = 4096 };
 
 /* Trips of a loop whose number is not a constant, as in 000 section 5.2. */
 enum { UNKNOWN_TRIPS = 1024 };
@@ -67,7 +67,8 @@ in_use(const struct job *j, const struct reg_units *u, uint32_t unit)
 }
 
 static void
-tell_unit(const struct job *j, const struct reg_units *u, uint32_t unit, struct strbuf *b)
+report_unit(const struct job *j, const struct reg_units *u, uint32_t unit,
+            struct strbuf *b)
 {
     const char *name = NULL;
     for (uint32_t i = u->start[unit]; i < u->start[unit + 1] && !name; i++)
@@ -82,7 +83,8 @@ tell_unit(const struct job *j, const struct reg_units *u, uint32_t unit, struct 
 }
 
 static void
-tell(const struct job *j, const struct reg_units *u, uint64_t off_lost, struct strbuf *b)
+write_report(const struct job *j, const struct reg_units *u, uint64_t off_lost,
+             struct strbuf *b)
 {
     enum { MOST = 64 }; /* registers listed */
     strbuf_printf(b,
@@ -95,7 +97,7 @@ tell(const struct job *j, const struct reg_units *u, uint64_t off_lost, struct s
     if (!j->of)
         return;
     uint64_t all[4] = {0};
-    uint32_t used = 0, told = 0;
+    uint32_t used = 0, reported = 0;
     for (uint32_t k = 0; k < u->n; k++) {
         used += in_use(j, u, k);
         for (unsigned s = 0; s < 4 && in_use(j, u, k); s++)
@@ -109,14 +111,14 @@ tell(const struct job *j, const struct reg_units *u, uint64_t off_lost, struct s
                   j->f->name, used, UNKNOWN_TRIPS, percent(all[PTX_POWER_ON], total),
                   percent(all[PTX_POWER_SLEEP], total),
                   percent(all[PTX_POWER_OFF], total));
-    for (uint32_t k = 0; k < u->n && told < MOST; k++)
+    for (uint32_t k = 0; k < u->n && reported < MOST; k++)
         if (in_use(j, u, k)) {
-            tell_unit(j, u, k, b);
-            told++;
+            report_unit(j, u, k, b);
+            reported++;
         }
-    if (used > told)
+    if (used > reported)
         strbuf_printf(b, "  and %u more (after register-allocate there are fewer)\n",
-                      used - told);
+                      used - reported);
 }
 
 static bool
@@ -147,7 +149,7 @@ run_func(struct ptx_func *f, const struct pass_facts *facts, const struct pass_a
                                       literal ? LANES_LITERAL : LANES_SAFE, operands);
     const struct reg_units *u = next_use_units(x);
     j = (struct job){.f = f, .units = u->n};
-    if (a->report && u->n <= UNITS_TOLD) {
+    if (a->report && u->n <= UNITS_REPORTED) {
         struct loops *l = loops_new(facts->cfg);
         j.of = xcalloc(u->n + 1, sizeof *j.of);
         j.weight = xcalloc(facts->cfg->n + 1, sizeof *j.weight);
@@ -156,7 +158,7 @@ run_func(struct ptx_func *f, const struct pass_facts *facts, const struct pass_a
     }
     next_use_each(x, write_states, &j);
     if (a->report)
-        tell(&j, u, off - j.written[PTX_POWER_OFF], a->report);
+        write_report(&j, u, off - j.written[PTX_POWER_OFF], a->report);
     *changed = true;
     free(j.of);
     free(j.weight);

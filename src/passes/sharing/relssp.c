@@ -185,7 +185,7 @@ line_of(const struct ptx_func *f, uint32_t k)
 
 /* Why a point that is on no edge is where it is. */
 static void
-tell_reason(const struct access_range *a, scratch_set s, uint32_t at, struct strbuf *b)
+report_reason(const struct access_range *a, scratch_set s, uint32_t at, struct strbuf *b)
 {
     const struct cfg *g = a->cfg;
     const struct ptx_func *f = g->func;
@@ -202,8 +202,8 @@ tell_reason(const struct access_range *a, scratch_set s, uint32_t at, struct str
 }
 
 static void
-tell(const struct access_range *a, scratch_set s, const struct release_plan *plan,
-     const char *mode, struct strbuf *b)
+write_report(const struct access_range *a, scratch_set s, const struct release_plan *plan,
+             const char *mode, struct strbuf *b)
 {
     const struct cfg *g = a->cfg;
     const struct ptx_func *f = g->func;
@@ -227,7 +227,7 @@ tell(const struct access_range *a, scratch_set s, const struct release_plan *pla
         }
         strbuf_printf(b, "%s %s line %u", i ? "," : "",
                       p->inst < f->body.n ? "before" : "behind", line_of(f, p->inst));
-        tell_reason(a, s, p->inst, b);
+        report_reason(a, s, p->inst, b);
     }
     strbuf_addz(b, "\n");
 }
@@ -244,7 +244,7 @@ one_kernel(struct ptx_module *m, struct ptx_func *f, double threshold, uint64_t 
         struct release_plan plan;
         scratch_set shared = scratch_beyond(use, share_private(bytes, threshold));
         release_plan(range, shared, mode, &plan);
-        tell(range, shared, &plan, mode_name, report);
+        write_report(range, shared, &plan, mode_name, report);
         struct edit e = {.m = m, .f = f, .g = g, .nlabels = (int32_t)f->labels.n};
         apply(&e, &plan);
         release_plan_free(&plan);

@@ -186,7 +186,8 @@ list_vars(struct strbuf *b, const struct search *s, const size_t *order, bool pr
 }
 
 static void
-tell(const struct search *s, const struct ptx_func *f, uint64_t before, struct strbuf *b)
+write_report(const struct search *s, const struct ptx_func *f, uint64_t before,
+             struct strbuf *b)
 {
     if (!b)
         return;
@@ -235,7 +236,7 @@ one_kernel(struct ptx_module *m, struct ptx_func *f, double threshold, uint64_t 
         else
             search_greedy(&s, private);
         free(private);
-        tell(&s, f, before, report);
+        write_report(&s, f, before, report);
         if (s.found)
             apply(m, &s);
         free(s.best);

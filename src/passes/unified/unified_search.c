@@ -131,7 +131,7 @@ smem_fit(const struct us_search *s)
 }
 
 static void
-tell(const struct us_search *s, const struct us_level *l, struct strbuf *b)
+write_report(const struct us_search *s, const struct us_level *l, struct strbuf *b)
 {
     if (!b)
         return;
@@ -169,7 +169,7 @@ us_search(const struct us_search *s, struct strbuf *b)
                       s->interval, s->interval > 1 ? "" : "not ", s->most_ratio,
                       s->ratio_given ? "" : ", half of a read of idle DRAM");
     if (s->interval <= 1) {
-        tell(s, &s->level[org], b);
+        write_report(s, &s->level[org], b);
         return org;
     }
     if (b)
@@ -178,11 +178,11 @@ us_search(const struct us_search *s, struct strbuf *b)
                       "originally %u; without spills to local memory up to %u\n",
                       s->interval, s->cores, threads, start, s->level[0].blocks,
                       s->level[fit].blocks);
-    tell(s, &s->level[cur], b);
+    write_report(s, &s->level[cur], b);
     if (holds(s, &s->level[cur])) {
         for (uint32_t i = cur; i <= last; i++) {
             if (i > cur)
-                tell(s, &s->level[i], b);
+                write_report(s, &s->level[i], b);
             if (holds(s, &s->level[i]))
                 best = i;
         }
@@ -190,7 +190,7 @@ us_search(const struct us_search *s, struct strbuf *b)
         best = fit;
         for (uint32_t i = cur; i > fit; i--) {
             if (i < cur)
-                tell(s, &s->level[i], b);
+                write_report(s, &s->level[i], b);
             if (holds(s, &s->level[i])) {
                 best = i;
                 break;

@@ -20,9 +20,9 @@ marks(const char *text, const char *want)
     guarded_mark(f);
     for (size_t i = 0; i < f->body.n; i++) {
         const struct ptx_inst *in = &f->body.v[i];
-        assert_false(in->anew && in->guard < 0);
+        assert_false(in->full_def && in->guard < 0);
         if (in->guard >= 0 && ptx_inst_dests(in))
-            got[n++] = in->anew ? 'a' : 'k';
+            got[n++] = in->full_def ? 'a' : 'k';
     }
     got[n] = 0;
     assert_string_equal(got, want);
@@ -183,10 +183,10 @@ passes_mark_anew(void **state)
     for (size_t k = 0; k < 2; k++) {
         struct diag_sink diag = {0};
         assert_true(pass_run(m, pipeline[k], NULL, NULL, &diag));
-        size_t anew = 0;
+        size_t full = 0;
         for (size_t i = 0; i < f->body.n; i++)
-            anew += f->body.v[i].anew;
-        assert_int_equal(anew, k ? 2 : 1);
+            full += f->body.v[i].full_def;
+        assert_int_equal(full, k ? 2 : 1);
         diag_free(&diag);
     }
     ptx_module_free(m);

@@ -1,4 +1,4 @@
-/* register_again.c: which spilled registers are computed again where they are read, and
+/* register_remat.c: which spilled registers are computed again where they are read, and
  * the code for it (002 section 3 asks for few spills; rematerialisation).
  *
  * A register whose only definition is a literal, an address, a parameter or a special
@@ -11,7 +11,7 @@
  *
  * A wide value that comes from one narrower register (an index that is extended to 64 bits,
  * an offset from a parameter) can be computed again from that where it no longer lives: it
- * then lives longer, in half of the room (ra_again_source, ra_again.longer).
+ * then lives longer, in half of the room (ra_remat_source, ra_remat.longer).
  *
  * Where all reads of a register can do so its definition is dropped. O(reads x RA_CHAIN). */
 #include "passes/regalloc/register_allocate_int.h"
@@ -91,7 +91,7 @@ from_registers(const struct ra *a, const struct defs *d, int32_t r)
 
 /* Units in registers once the spilled ones are gone. */
 struct room {
-    struct ra_again *x;
+    struct ra_remat *x;
     const struct live_set *set;
     bool *counted; /* of each register: spilled, and live at the walk's point */
     VEC(uint32_t) members;
@@ -147,14 +147,14 @@ count_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
     m->x->read[inst] = m->read;
 }
 
-struct ra_again *
-ra_again_new(const struct ra *a, const struct live *l, const struct defs *d,
+struct ra_remat *
+ra_remat_new(const struct ra *a, const struct live *l, const struct defs *d,
              struct defs_writes *w, const uint64_t *gone, const int32_t *source,
              uint32_t limit, struct arena *mem)
 {
     const size_t n = a->f->regs.n;
-    struct ra_again *x = ARENA_NEW(mem, struct ra_again);
-    *x = (struct ra_again){
+    struct ra_remat *x = ARENA_NEW(mem, struct ra_remat);
+    *x = (struct ra_remat){
         .a = a, .l = l, .defs = d, .writes = w, .gone = gone, .limit = limit};
     x->form = ARENA_ARRAY(mem, uint8_t, n + 1);
     x->source = ARENA_ARRAY(mem, int32_t, n + 1);
@@ -181,7 +181,7 @@ ra_again_new(const struct ra *a, const struct live *l, const struct defs *d,
 
 /* Is it in a register, in front of instruction i? */
 static bool
-at_hand(const struct ra_again *x, const struct live_set *before, int32_t r, uint32_t i)
+at_hand(const struct ra_remat *x, const struct live_set *before, int32_t r, uint32_t i)
 {
     bool there = live_has(before, (uint32_t)r) ||
                  (bitset_has(x->longer, (size_t)r) && defs_reach(x->defs, r, i));
@@ -191,7 +191,7 @@ at_hand(const struct ra_again *x, const struct live_set *before, int32_t r, uint
 /* Does source s of r hold in front of instruction i what r was computed from? One with one
  * definition does (from_registers). */
 static bool
-unchanged(struct ra_again *x, int32_t r, int32_t s, uint32_t i)
+unchanged(struct ra_remat *x, int32_t r, int32_t s, uint32_t i)
 {
     return x->defs->at[s] != DEFS_MANY ||
            defs_writes_none_between(x->writes, s, (uint32_t)x->defs->at[r], i);
@@ -199,7 +199,7 @@ unchanged(struct ra_again *x, int32_t r, int32_t s, uint32_t i)
 
 /* Can r be computed again from its sources? */
 static bool
-repeatable(struct ra_again *x, int32_t r)
+repeatable(struct ra_remat *x, int32_t r)
 {
     if (x->form[r] == UNKNOWN)
         x->form[r] = from_registers(x->a, x->defs, r) ? YES : NO;
@@ -208,7 +208,7 @@ repeatable(struct ra_again *x, int32_t r)
 
 /* Goes to the sources of r; *one: the narrower one so far. False: there is another. */
 static bool
-find_source(struct ra_again *x, int32_t r, unsigned width, unsigned depth, int32_t *one)
+find_source(struct ra_remat *x, int32_t r, unsigned width, unsigned depth, int32_t *one)
 {
     const struct ra *a = x->a;
     if (ra_from_nothing(a, x->defs, r))
@@ -229,7 +229,7 @@ find_source(struct ra_again *x, int32_t r, unsigned width, unsigned depth, int32
 }
 
 int32_t
-ra_again_source(struct ra_again *x, int32_t r)
+ra_remat_source(struct ra_remat *x, int32_t r)
 {
     int32_t one = RA_NONE;
     unsigned width = ra_units(x->a->f, r);
@@ -241,7 +241,7 @@ ra_again_source(struct ra_again *x, int32_t r)
 
 /* Computing a register again, in front of an instruction. */
 struct attempt {
-    struct ra_again *x;
+    struct ra_remat *x;
     const struct live_set *before;
     uint32_t inst;
     int32_t *chain;
@@ -253,7 +253,7 @@ struct attempt {
 static uint32_t
 attempt(struct attempt *t, int32_t r, unsigned depth)
 {
-    struct ra_again *x = t->x;
+    struct ra_remat *x = t->x;
     const struct ra *a = x->a;
     const uint32_t width = ra_units(a->f, r);
     uint32_t held = 0, most = width;
@@ -286,7 +286,7 @@ attempt(struct attempt *t, int32_t r, unsigned depth)
 }
 
 unsigned
-ra_again_here(struct ra_again *x, const struct live_set *before, uint32_t registers,
+ra_remat_here(struct ra_remat *x, const struct live_set *before, uint32_t registers,
               int32_t r, uint32_t i, int32_t chain[RA_CHAIN])
 {
     struct attempt t = {x, before, i, chain, 0};
@@ -303,7 +303,7 @@ ra_again_here(struct ra_again *x, const struct live_set *before, uint32_t regist
 /* -- registers that need no memory -- */
 
 struct everywhere {
-    struct ra_again *x;
+    struct ra_remat *x;
     uint64_t *yes, *read;
     const uint64_t *dropped; /* definitions of these are dropped */
     const struct live_set *set;
@@ -319,7 +319,7 @@ check_read(void *user, int32_t reg, bool write, bool partial)
         return;
     int32_t chain[RA_CHAIN];
     bitset_add(e->read, (size_t)reg);
-    unsigned n = ra_again_here(e->x, e->set, e->registers, reg, e->inst, chain);
+    unsigned n = ra_remat_here(e->x, e->set, e->registers, reg, e->inst, chain);
     if (!n)
         bitset_del(e->yes, (size_t)reg);
     if (n > e->x->steps[reg])
@@ -346,7 +346,7 @@ check_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
 /* Whether its block might be empty, and gone, without the definition at i: it is the last, and
  * all others might be dropped too. */
 static bool
-may_empty(const struct ra_again *x, uint32_t i)
+may_empty(const struct ra_remat *x, uint32_t i)
 {
     const struct cfg *g = x->defs->cfg;
     const struct cfg_block *b = &g->block[g->block_of[i]];
@@ -363,7 +363,7 @@ may_empty(const struct ra_again *x, uint32_t i)
 }
 
 void
-ra_again_everywhere(struct ra_again *x, uint64_t *yes, struct arena *mem)
+ra_remat_everywhere(struct ra_remat *x, uint64_t *yes, struct arena *mem)
 {
     uint32_t n = (uint32_t)x->a->f->regs.n;
     uint64_t *dropped = NULL;
@@ -392,12 +392,12 @@ ra_again_everywhere(struct ra_again *x, uint64_t *yes, struct arena *mem)
 /* -- code -- */
 
 void
-ra_emit_again(const struct ra_again *x, struct ra_body *b, const struct ra_use *u,
+ra_emit_remat(const struct ra_remat *x, struct ra_body *b, const struct ra_use *u,
               int32_t to, int32_t origin)
 {
     struct ptx_func *f = b->a->f;
     int32_t made[RA_CHAIN];
-    for (unsigned n = 0; n < u->again; n++) {
+    for (unsigned n = 0; n < u->remat; n++) {
         struct ptx_inst in = f->body.v[x->defs->at[u->chain[n]]];
         in.ops = ptx_operands_dup(f->module, in.ops, in.nops);
         for (unsigned k = 1; k < in.nops; k++)
@@ -406,7 +406,7 @@ ra_emit_again(const struct ra_again *x, struct ra_body *b, const struct ra_use *
                     in.ops[k].reg = made[p];
                     break;
                 }
-        bool last = n + 1 == u->again;
+        bool last = n + 1 == u->remat;
         made[n] = last ? to : ra_temporary(b->a, f->regs.v[u->chain[n]].type, true);
         in.ops[0].reg = made[n];
         ra_emit(b, in, origin);

@@ -1,4 +1,4 @@
-/* schedule_lean.c: an order of a piece that makes little live at once.
+/* schedule_min_pressure.c: an order of a piece that makes little live at once.
  *
  * From the end of the piece: of the instructions that all later ones allow the one goes next
  * that leaves least live in front of it. A store that loads must not go behind counts without its
@@ -33,7 +33,7 @@ need_of(const struct sched *s, uint32_t i, const uint32_t *need)
     return most;
 }
 
-struct lean {
+struct min_pressure {
     struct sched *s;
     uint32_t *need, *list; /* of each node; those that may go, the last allowed last */
     uint32_t n;
@@ -53,7 +53,8 @@ holds_loads(const struct sched *s, uint32_t i)
 
 /* Whether node x goes rather than y, with so much live in front of either. */
 static bool
-goes_first(const struct lean *l, uint32_t x, uint32_t live_x, uint32_t y, uint32_t live_y)
+goes_first(const struct min_pressure *l, uint32_t x, uint32_t live_x, uint32_t y,
+           uint32_t live_y)
 {
     const struct sched_node *a = &l->s->node.v[x], *b = &l->s->node.v[y];
     if (live_x != live_y)
@@ -67,7 +68,7 @@ goes_first(const struct lean *l, uint32_t x, uint32_t live_x, uint32_t y, uint32
 
 /* Place in the list of the next one. */
 static uint32_t
-choose(const struct lean *l)
+pick(const struct min_pressure *l)
 {
     uint32_t best = l->n - 1, least = UINT32_MAX;
     for (uint32_t k = l->n; k-- > 0 && l->n - k <= MOST_LOOKED;) {
@@ -84,12 +85,12 @@ choose(const struct lean *l)
 }
 
 void
-schedule_lean(struct sched *s, uint32_t *order)
+schedule_min_pressure(struct sched *s, uint32_t *order)
 {
-    struct lean l = {.s = s,
-                     .need = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1),
-                     .list = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1),
-                     .holds = ARENA_ARRAY(&s->mem, bool, s->node.n + 1)};
+    struct min_pressure l = {.s = s,
+                             .need = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1),
+                             .list = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1),
+                             .holds = ARENA_ARRAY(&s->mem, bool, s->node.n + 1)};
     schedule_back_start(s);
     for (uint32_t i = 0; i < s->node.n; i++) {
         struct sched_node *x = &s->node.v[i];
@@ -100,7 +101,7 @@ schedule_lean(struct sched *s, uint32_t *order)
             l.list[l.n++] = i;
     }
     for (size_t k = s->node.n; k-- > 0;) {
-        const uint32_t at = choose(&l), i = l.list[at];
+        const uint32_t at = pick(&l), i = l.list[at];
         memmove(l.list + at, l.list + at + 1, (--l.n - at) * sizeof *l.list);
         order[k] = i;
         schedule_back_step(s, i);
