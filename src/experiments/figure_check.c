@@ -2,9 +2,11 @@
  *
  *     statement  sum OP sum {and sum OP sum}         OP: < <= > >= = !=
  *     sum        product {+ product} {- product}
- *     product    value {* value} {/ value}
+ *     product    power {* power} {/ power}
+ *     power      value [^ value]
  *     value      NUMBER | -value | (sum) | [row, series, metric] | paper [row, series, metric]
- *                | number of (statement) | a word of the verdict: signs METRIC (figure_words)
+ *                | max(sum, sum ...) | number of (statement) | mean of (sum): the geometric mean of
+ *                all rows, `each` of them | a word of the verdict: signs METRIC
  *
  * The metric may be left out: the first. The row may be `each`: the statement holds for all rows, or
  * within `number of`, which counts those for which it holds; `best`, `worst` or `mean` of all rows; or
@@ -161,6 +163,38 @@ number_of(struct check *c)
     return n;
 }
 
+/* The geometric mean over all rows of what stands in parentheses. */
+static double
+mean_of(struct check *c)
+{
+    double logs = 0;
+    if (!next(c, "("))
+        return wrong(c, "behind `mean of` stands a value in parentheses");
+    struct check in = *c;
+    for (in.each = 0; in.each < c->f->e->nrow && !in.error; in.each++) {
+        in.at = c->at;
+        const double v = sum(&in);
+        logs += v > 0 ? log(v) : NAN;
+    }
+    c->at = in.at;
+    c->error = in.error;
+    if (!c->error && !next(c, ")"))
+        return wrong(c, "a `(` is not closed");
+    return exp(logs / (double)c->f->e->nrow);
+}
+
+/* Behind `max(`. */
+static double
+largest(struct check *c)
+{
+    double v = sum(c);
+    while (!c->error && next(c, ",")) {
+        const double x = sum(c);
+        v = isnan(x) || x > v ? x : v;
+    }
+    return c->error || next(c, ")") ? v : wrong(c, "a `(` is not closed");
+}
+
 /* Words of a metric's verdict (struct verdict); the metric's name follows, or nothing. */
 static double
 verdict_value(struct check *c)
@@ -214,6 +248,10 @@ value(struct check *c)
         v = cell_value(c, false);
     else if (next(c, "number of"))
         v = number_of(c);
+    else if (next(c, "mean of"))
+        v = mean_of(c);
+    else if (next(c, "max("))
+        v = largest(c);
     else if (next(c, "(")) {
         v = sum(c);
         if (!c->error && !next(c, ")"))
@@ -230,14 +268,21 @@ value(struct check *c)
 }
 
 static double
+power(struct check *c)
+{
+    const double v = value(c);
+    return !c->error && next(c, "^") ? pow(v, value(c)) : v;
+}
+
+static double
 product(struct check *c)
 {
-    double v = value(c);
+    double v = power(c);
     while (!c->error) {
         if (next(c, "*"))
-            v *= value(c);
+            v *= power(c);
         else if (next(c, "/"))
-            v /= value(c);
+            v /= power(c);
         else
             break;
     }

@@ -78,7 +78,7 @@ figure_kept_same(const struct figure *f, const char *name, struct diag_sink *dia
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL,
                      "%s: %zu values of its small version have changed", name, differ);
-        diag_hint(diag, d, "if they should: allot paper %s --quick --keep", name);
+        diag_hint(diag, d, "if they should: allot paper %s --quick --keep (of all: tools/keep-small)", name);
     }
     const bool ok = kept && !differ && !f->missing && !f->failed;
     figure_free(kept);

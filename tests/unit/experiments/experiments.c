@@ -795,6 +795,13 @@ verdict_by_hand(void **state)
                  {"-[b, new] - -1", 21},
                  {"number of ([each, new] > 0)", 2},
                  {"number of ([each, new] > 0 and [each, new] < 50)", 1},
+                 {"max(1, 3, 2)", 3},
+                 {"2 ^ 3 * 2", 16},
+                 {"mean of (2)", 2},
+                 {"mean of (max([each, new], 1)) ^ 4", 2500}, /* 25, 1, 100, 1 */
+                 {"mean of ([each, new])", NAN}, /* not known: b and d lose */
+                 {"max(1", NAN},
+                 {"mean of 2", NAN},
                  {"cells", 4},
                  {"cells gain", 4},
                  {"signs gain", 4},
@@ -817,7 +824,7 @@ verdict_by_hand(void **state)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         double v = 0;
         const char *wrong = figure_value(f, words[i].text, &v);
-        if (isnan(words[i].want) ? !wrong : wrong || !(fabs(v - words[i].want) < 1e-9))
+        if (isnan(words[i].want) ? !wrong && !isnan(v) : wrong || !(fabs(v - words[i].want) < 1e-9))
             fail_msg("%s: %.17g, %s", words[i].text, v, wrong ? wrong : "understood");
     }
     e->arithmetic = true; /* 25 - 20 + 100 - 16.67, of four */
