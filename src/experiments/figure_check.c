@@ -200,8 +200,9 @@ static double
 verdict_value(struct check *c)
 {
     static const char *const words[] = {
-        "cells",      "signs equal", "signs", "same",   "rank",   "mean ours",
-        "mean paper", "statements",  "held",  "within", "bounded"};
+        "cells",     "signs equal", "signs",      "same", "rank",
+        "mean ours", "mean paper",  "statements", "held", "within",
+        "bounded",   "made held",   "made"};
     const struct figure *f = c->f;
     size_t w = 0, n = sizeof words / sizeof *words, m = 0;
     blanks(c);
@@ -224,12 +225,13 @@ verdict_value(struct check *c)
         break;
     }
     const struct verdict v = figure_verdict(f, m);
-    const struct statements s =
-        w >= 7 && w <= 8 ? figure_statements(f, NULL) : (struct statements){0};
-    const double values[] = {v.cells,      v.signs_equal,  v.signs,
-                             v.equal,      v.rank,         v.mean_ours,
-                             v.mean_paper, (double)s.text, (double)s.text_hold,
-                             v.within,     v.bounded};
+    const struct statements s = (w >= 7 && w <= 8) || w >= 11 ? figure_statements(f, NULL)
+                                                              : (struct statements){0};
+    const double values[] = {v.cells,       v.signs_equal,  v.signs,
+                             v.equal,       v.rank,         v.mean_ours,
+                             v.mean_paper,  (double)s.text, (double)s.text_hold,
+                             v.within,      v.bounded,      (double)s.made_hold,
+                             (double)s.made};
     return values[w];
 }
 

@@ -811,6 +811,8 @@ verdict_by_hand(void **state)
                  {"rank", -0.8},
                  {"statements", 5},
                  {"held", 2},
+                 {"made", 0},
+                 {"made held", 0},
                  {"[each, new]", NAN},
                  {"[a, new", NAN},
                  {"[a, nothing]", NAN},
