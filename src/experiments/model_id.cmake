@@ -1,5 +1,5 @@
 # model_id.cmake: writes OUT, a header with hashes of the sources under SOURCE that results depend
-# on: one of the simulator, one of each of its folders, and one for each workload. Comments count too: a
+# on: one of the simulator, one of each of its folders, and one for each workload; and the folder of each pass. Comments count too: a
 # hash is cheap, a wrong reuse is not. Tested by tests/e2e/model-id.sh.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/model_sources.cmake)
@@ -53,18 +53,43 @@ endfunction()
 
 list(SORT model_files)
 hash_files(model ${model_files})
-# A folder of the simulator: src/passes/... is of "passes".
+# A folder of the simulator; of the passes each of theirs, with those whose headers it includes, and which
+# passes it has.
 list(SORT value_files)
 set(rooms)
+set(passes)
 set(names)
 foreach(f IN LISTS model_files value_files)
-  string(REGEX REPLACE "^src/([^/]+)/.*" "\\1" room ${f})
+  string(REGEX REPLACE "^src/(passes/[^/]+|[^/]+)/.*" "\\1" room ${f})
   list(APPEND names ${room})
   list(APPEND room_${room} ${f})
+  if(room MATCHES "^passes/")
+    file(STRINGS ${SOURCE}/${f} lines REGEX "^#include \"passes/[a-z]+/|^const struct pass pass_")
+    foreach(line IN LISTS lines)
+      if(line MATCHES "\"(passes/[a-z]+)/")
+        list(APPEND includes_${room} ${CMAKE_MATCH_1})
+      elseif(line MATCHES "pass pass_([a-z0-9_]+)")
+        string(REPLACE "_" "-" pass ${CMAKE_MATCH_1})
+        string(APPEND passes " \\\n    PASS_ROOM(\"${pass}\", \"${room}\")")
+      endif()
+    endforeach()
+  endif()
 endforeach()
 list(REMOVE_DUPLICATES names)
 foreach(room IN LISTS names)
-  hash_files(h ${room_${room}})
+  set(pending ${room})
+  set(seen)
+  set(files)
+  while(pending)
+    list(POP_FRONT pending r)
+    list(APPEND seen ${r})
+    list(APPEND files ${room_${r}})
+    list(APPEND pending ${includes_${r}})
+    list(REMOVE_DUPLICATES pending)
+    list(REMOVE_ITEM pending ${seen})
+  endwhile()
+  list(SORT files)
+  hash_files(h ${files})
   string(APPEND rooms " \\\n    ROOM_ID(\"${room}\", \"${h}\")")
 endforeach()
 set(rows)
@@ -95,6 +120,7 @@ endforeach()
 set(text "/* Written by src/experiments/model_id.cmake. */
 #define RUN_MODEL \"${model}\"
 #define RUN_ROOMS${rooms}
+#define RUN_PASSES${passes}
 #define RUN_WORKLOADS${rows}
 ")
 file(WRITE ${OUT} "${text}")

@@ -74,8 +74,9 @@ origin_commit(const char *file, struct arena *mem)
 static void
 add(struct origin *o, const char *kind, const char *name, const char *hash)
 {
-    const char *slash = strrchr(name, '/'); /* where a file lies does not matter */
-    name = arena_strdup(&o->mem, slash ? slash + 1 : name);
+    const char *slash = strcmp(kind, "code") ? strrchr(name, '/') : NULL;
+    name = arena_strdup(&o->mem,
+                        slash ? slash + 1 : name); /* where a file lies does not matter */
     for (char *c = (char *)name; *c; c++)
         *c = *c == ' ' || *c == '\n' || *c == '\r' ? '_' : *c;
     for (size_t i = 0; i < o->lines.n; i++)
@@ -219,6 +220,50 @@ shows_energy(const struct experiment *e)
     return false;
 }
 
+/* Does a pipeline name a pass of this folder, or none that is known (`cleanup`)? */
+static bool
+names_room(const char *pipeline, const char *room)
+{
+    for (const char *p = pipeline; *p; p += *p == ',') {
+        const size_t n = strcspn(p, ":,");
+        const char *of = run_pass_room(p, n);
+        if (n && (!of || !strcmp(of, room)))
+            return true;
+        p += strcspn(p, ",");
+    }
+    return false;
+}
+
+/* What a run's settings, the last first, or else its machine say of a setting. */
+static const char *
+setting(const struct exp_run *r, const struct allot_machine *m, const char *path,
+        char text[1024])
+{
+    const size_t n = strlen(path);
+    for (size_t i = r->nsettings; i-- > 0;)
+        if (!strncmp(r->settings[i], path, n) && r->settings[i][n] == '=')
+            return r->settings[i] + n + 1;
+    return allot_machine_get(m, path, text, 1024) ? text : "";
+}
+
+/* Whether a run's code is made by passes of this folder. */
+static bool
+run_uses(const struct exp_run *r, const char *room)
+{
+    static const char *const pipelines[] = {"compiler.passes", "compiler.late_passes",
+                                            "compiler.cleanup"};
+    char text[1024];
+    struct allot_machine *m = allot_machine_load(r->machine, NULL);
+    bool used = !m || names_room(r->passes, room);
+    const bool allocated =
+        m && strcmp(setting(r, m, "compiler.registers", text), "virtual");
+    for (size_t i = 0; m && i < (allocated ? 3 : 2); i++)
+        used |= names_room(setting(r, m, pipelines[i], text), room);
+    used |= allocated && names_room("register-allocate", room);
+    allot_machine_free(m);
+    return used;
+}
+
 /* Whether values can depend on a folder of the sources. One that is not named here always counts. */
 static bool
 uses(const struct experiment *e, const char *room)
@@ -227,6 +272,12 @@ uses(const struct experiment *e, const char *room)
     for (size_t i = 0; i < sizeof running / sizeof *running; i++)
         if (!strcmp(room, running[i]))
             return e->nrun;
+    if (!strncmp(room, "passes/", 7)) {
+        for (size_t i = 0; i < e->nrun; i++)
+            if (run_uses(&e->run[i], room))
+                return true;
+        return false;
+    }
     return !strcmp(room, "energy") ? shows_energy(e)
            : !strcmp(room, "cta")  ? sets(e, "cta.")
                                    : true;

@@ -58,6 +58,8 @@ const char *run_workload_id(const char *name);
 /* Folder i of these sources, and the hash over it; NULL: past the last. "experiments" is what a
  * figure's values are computed with. */
 const char *run_room(size_t i, const char **id);
+/* The folder of a pass, n characters of its name: "passes/cleanup"; NULL: there is no such pass. */
+const char *run_pass_room(const char *pass, size_t n);
 
 /* Plans: a run as JSON and back (strings live in mem). */
 json_t *run_json(const struct exp_run *r);

@@ -42,3 +42,19 @@ run_room(size_t i, const char **id)
     *id = rooms[i].id;
     return rooms[i].name;
 }
+
+const char *
+run_pass_room(const char *pass, size_t n)
+{
+    static const struct {
+        const char *name, *room;
+    } passes[] = {
+#define PASS_ROOM(name, room) {name, room},
+        RUN_PASSES
+#undef PASS_ROOM
+    };
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+        if (strlen(passes[i].name) == n && !strncmp(passes[i].name, pass, n))
+            return passes[i].room;
+    return NULL;
+}

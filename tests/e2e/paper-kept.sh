@@ -102,6 +102,18 @@ check "kept again" 0 "$allot" paper 001/tiny --quick --keep --db q.db
 check "the same again" 0 "$allot" paper 001/tiny --quick --check --db q.db
 stale "the small version of before" "" "$same"
 
+# Of the passes only the folders of those that the machine and the experiment name.
+rooms() { # WHAT SED FOLDERS
+    sed "$2" tiny.was >$tiny.yaml
+    keep
+    is "$1" "$(sed -n 's/^# code passes\/\([a-z]*\) .*/\1/p' $kept | tr '\n' ' ')" "$3"
+    cp tiny.was $tiny.yaml
+}
+rooms "a document's machine" 's/gtx480/001-table2.3-registers/' "cleanup regalloc "
+rooms "virtual registers" 's/gtx480/001-table2.3-registers/; s/=lrr/=lrr, compiler.registers=virtual/; s/{name: plain}/{name: plain, registers: virtual}/' ""
+rooms "a pass of the experiment" 's/gtx480/001-table2.3-registers/; s/=lrr/=lrr, compiler.passes=relssp/' "cleanup regalloc sharing "
+rooms "a pass behind the others" 's/gtx480/001-table2.3-registers/; s/=lrr/=lrr, "compiler.late_passes=reorder-registers,sink"/' "card cleanup regalloc sharing "
+
 # The commit, by a branch, a packed one, a worktree's, and none.
 commit() { # WHAT WANTED
     keep
