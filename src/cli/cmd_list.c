@@ -29,8 +29,9 @@ cmd_list(int argc, char **argv)
         {0}};
     const struct cli_cmd cmd = {
         "list",
-        "[--markdown] machines|machine NAME|workloads|policies|passes|settings|counters|ptx",
-        "What there is to choose from. machine: every setting of one, by name or file. Settings\n"
+        "[--markdown] machines|machine NAME|workloads|policies|passes|pipelines|settings|counters|ptx",
+        "What there is to choose from. machine: every setting of one, by name or file. pipelines:\n"
+        "what names of several passes stand for, and why each pass is there. Settings\n"
         "are what a machine file and --set may say; counters are what --json and --stats give;\n"
         "ptx is every instruction, done or refused.",
         "  allot list machines\n"};
@@ -55,7 +56,7 @@ cmd_list(int argc, char **argv)
         n++;
     return cli_usage(&cmd,
                      "say what to list: machines, machine NAME, workloads, "
-                     "policies, passes, settings, counters or ptx%s",
+                     "policies, passes, pipelines, settings, counters or ptx%s",
                      pos.n == 1 ? cli_near_word(pos.v[0], reference_report_kinds, n)
                                 : "");
 }

@@ -3,6 +3,7 @@
 #include "cli/passes.h"
 
 #include "base/near.h"
+#include "passes/pipeline.h"
 #include "report/table.h"
 
 #include <stdlib.h>
@@ -57,9 +58,11 @@ pass_look_check(const struct cli_cmd *cmd, const struct pass_look *l)
         const char *word = l->print_after.v[i], *name, *meaning;
         struct near near = {.word = word};
         bool known = !strcmp(word, "all");
-        if (!strcmp(word, "cleanup"))
-            return cli_usage(cmd, "--print-after cleanup: this is several passes; name "
-                                  "one of them ('allot opt --list-passes') or all"),
+        if (pipeline_is(word, strlen(word)))
+            return cli_usage(cmd,
+                             "--print-after %s: this is several passes; name one of them "
+                             "('allot list pipelines') or all",
+                             word),
                    false;
         for (size_t k = 0; allot_pass(k, &name, &meaning); k++) {
             near_offer(&near, name);

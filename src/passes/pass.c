@@ -1,6 +1,7 @@
 /* pass.c: registry and driver. */
 #include "passes/pass.h"
 #include "passes/loc_chain.h"
+#include "passes/pipeline.h"
 #include "passes/shape.h"
 #include "passes/verify.h"
 
@@ -12,8 +13,6 @@
 
 #include <assert.h>
 #include <string.h>
-
-#define CLEANUP "cleanup" /* the name that stands for PASS_CLEANUP */
 
 #define PASS(symbol) extern const struct pass symbol;
 #include "passes/passes.def"
@@ -104,7 +103,9 @@ unknown(const char *name, struct diag_sink *diag)
     struct diag *d = diag_add(diag, DIAG_ERROR, NULL, "no pass is called '%s'", name);
     struct strbuf b = {0};
     struct near near = {.word = name};
-    near_offer(&near, CLEANUP);
+    for (size_t i = 0; pipeline_row(i); i++)
+        if (pipeline_row(i)->begins)
+            near_offer(&near, pipeline_row(i)->text);
     for (size_t i = 0; passes[i]; i++)
         near_offer(&near, passes[i]->name);
     if (near.best)
@@ -158,11 +159,13 @@ read_step(char *step, struct pass_args *a, struct pass_key given[MAX_KEYS + 1],
     if (rest)
         *rest++ = 0;
     a->pass = pass_find(step);
-    if (!a->pass && rest && !strcmp(step, CLEANUP)) {
+    if (!a->pass && rest && pipeline_is(step, strlen(step))) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL,
-                     CLEANUP " stands for several passes and has no settings");
-        diag_hint(diag, d, "it is " PASS_CLEANUP "; name these, with their settings");
+                     "%s stands for several passes and has no settings", step);
+        char *whole = pipeline_expand(step);
+        diag_hint(diag, d, "it is %s; name these, with their settings", whole);
+        free(whole);
         return false;
     }
     if (!a->pass)
@@ -369,29 +372,10 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct known *known, b
     return ok;
 }
 
-/* The pipeline with "cleanup" written out, malloc'd. */
-static char *
-expand(const char *pipeline)
-{
-    static const char word[] = CLEANUP;
-    struct strbuf b = {0};
-    for (const char *p = pipeline; *p;) {
-        size_t n = strcspn(p, ",");
-        if (n == sizeof word - 1 && !strncmp(p, word, n))
-            strbuf_addz(&b, PASS_CLEANUP);
-        else
-            strbuf_add(&b, p, n);
-        p += n;
-        if (*p)
-            strbuf_add(&b, p++, 1);
-    }
-    return strbuf_take(&b);
-}
-
 bool
 pass_known(const char *pipeline, struct diag_sink *diag)
 {
-    char *text = expand(pipeline);
+    char *text = pipeline_expand(pipeline);
     bool ok = true;
     for (char *step = *text ? text : NULL, *next; step && ok; step = next) {
         struct pass_key given[MAX_KEYS + 1];
@@ -429,7 +413,7 @@ static bool
 any_pass(const char *pipeline, bool (*has)(const struct pass *p, const char *key),
          const char *key)
 {
-    char *text = expand(pipeline), *save = NULL;
+    char *text = pipeline_expand(pipeline), *save = NULL;
     bool found = false;
     for (char *s = strtok_r(text, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
         s[strcspn(s, ":")] = 0;
@@ -556,7 +540,7 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
                  struct strbuf *report, const struct pass_watch *watch,
                  struct diag_sink *diag)
 {
-    char *text = expand(pipeline);
+    char *text = pipeline_expand(pipeline);
     unsigned index = 0;
     bool changed = false;
     size_t nfuncs = m->funcs.n; /* no pass adds functions */

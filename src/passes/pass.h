@@ -1,18 +1,14 @@
 /* pass.h: the pass driver. A pass is one file and one row of passes.def.
  *
  * A pipeline is text: passes separated by commas, each with its settings behind colons:
- *     scratchpad-layout:threshold=0.1,relssp:threshold=0.1:mode=postdom */
+ *     scratchpad-layout:threshold=0.1,relssp:threshold=0.1:mode=postdom
+ * Names of pipelines.def stand for several passes. */
 #ifndef ALLOT_PASSES_PASS_H
 #define ALLOT_PASSES_PASS_H
 
 #include "analysis/defs.h"
 #include "analysis/live.h"
 #include "ptx/ir.h"
-
-/* What "cleanup" in a pipeline stands for: the clean-up a back end does on PTX. */
-#define PASS_CLEANUP                                                                     \
-    "copy-propagation,constant-fold,common-subexpressions,address-fold,multiply-add,"    \
-    "copy-propagation,dead-code"
 
 /* Facts of a function that a pass may ask for. */
 enum { AN_CFG = 1, AN_DEFS = 2, AN_LIVE = 4 };

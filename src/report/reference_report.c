@@ -2,6 +2,7 @@
 #include "report/reference_report.h"
 
 #include "allot/workload.h"
+#include "passes/pipeline.h"
 #include "report/table.h"
 
 #include <assert.h>
@@ -80,6 +81,17 @@ print_passes(FILE *f)
 }
 
 static void
+print_pipelines(FILE *f)
+{
+    const struct pipeline_row *r;
+    for (size_t i = 0; (r = pipeline_row(i)); i++)
+        if (r->begins)
+            fprintf(f, "%s%s: %s\n", i ? "\n" : "", r->text, r->why);
+        else
+            fprintf(f, "  %-22s %s\n", r->text, r->why);
+}
+
+static void
 print_settings(FILE *f)
 {
     struct table *t = table_new(
@@ -120,10 +132,11 @@ print_ptx(FILE *f)
 }
 
 static void (*const prints[])(FILE *f) = {print_machines, print_workloads, print_policies,
-                                          print_passes,   print_settings,  print_counters,
-                                          print_ptx};
-const char *const reference_report_kinds[] = {
-    "machines", "workloads", "policies", "passes", "settings", "counters", "ptx", NULL};
+                                          print_passes,   print_pipelines, print_settings,
+                                          print_counters, print_ptx};
+const char *const reference_report_kinds[] = {"machines", "workloads", "policies",
+                                              "passes",   "pipelines", "settings",
+                                              "counters", "ptx",       NULL};
 static_assert(sizeof prints / sizeof *prints + 1 ==
                   sizeof reference_report_kinds / sizeof *reference_report_kinds,
               "a table of each kind");

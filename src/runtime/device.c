@@ -11,6 +11,7 @@
 #include "exec/memory/heap.h"
 #include "exec/memory/texture.h"
 #include "passes/blocks/persistent.h"
+#include "passes/pipeline.h"
 #include "runtime/plan.h"
 #include "runtime/result.h"
 
@@ -81,7 +82,8 @@ access_as_written(struct machine *m, struct diag_sink *diag)
 {
     static const char *const out[] = {"merge-loads", "merge-scratchpad"};
     struct strbuf b = {0};
-    for (const char *p = m->compiler.cleanup; *p;) {
+    char *passes = pipeline_expand(m->compiler.cleanup);
+    for (const char *p = passes; *p;) {
         const size_t n = strcspn(p, ",");
         bool keep = true;
         for (size_t i = 0; i < sizeof out / sizeof *out; i++)
@@ -90,6 +92,7 @@ access_as_written(struct machine *m, struct diag_sink *diag)
             strbuf_printf(&b, "%s%.*s", b.n ? "," : "", (int)n, p);
         p += n + (p[n] == ',');
     }
+    free(passes);
     const bool ok = machine_set(m, "compiler.cleanup", b.n ? b.s : "", diag);
     strbuf_free(&b);
     return ok;
