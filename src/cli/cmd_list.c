@@ -28,9 +28,9 @@ cmd_list(int argc, char **argv)
          NULL, &markdown},
         {0}};
     const struct cli_cmd cmd = {
-        "list",
-        "[--markdown] machines|machine NAME|workloads|policies|passes|pipelines|settings|counters|ptx",
-        "What there is to choose from. machine: every setting of one, by name or file. pipelines:\n"
+        "list", "[--markdown] WHAT | machine NAME",
+        "What there is to choose from. WHAT: machines, workloads, policies, passes, pipelines,\n"
+        "settings, counters, ptx. machine: every setting of one, by name or file. pipelines:\n"
         "what names of several passes stand for, and why each pass is there. Settings\n"
         "are what a machine file and --set may say; counters are what --json and --stats give;\n"
         "ptx is every instruction, done or refused.",

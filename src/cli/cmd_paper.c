@@ -1,12 +1,11 @@
 /* cmd_paper.c: allot paper: a paper's figure or table again, ours beside the paper's. */
+#include "cli/paper_pages.h"
 #include "cli/runs.h"
 
 #include "base/file.h"
 #include "report/chart.h"
-#include "report/figure_kept.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <string.h>
 
 #define SPECIAL(name, function, meaning) int function(int argc, char **argv);
@@ -49,46 +48,6 @@ list(void)
         printf("%-20s %s\n", s->name, s->meaning);
     cli_sink(&diag);
     return EXIT_OK;
-}
-
-/* The page, or docs/fidelity.md and docs/results-*.md. */
-static int
-fill_pages(const char *page, bool check)
-{
-    struct figure_blocks b = {.check = check};
-    struct diag_sink diag = {0};
-    glob_t more = {0};
-    bool ok = figure_files_page(page ? page : "docs/fidelity.md", &b, &diag);
-    if (!page)
-        glob("docs/results-*.md", 0, NULL, &more);
-    for (size_t i = 0; i < more.gl_pathc; i++)
-        ok &= figure_files_page(more.gl_pathv[i], &b, &diag);
-    globfree(&more);
-    cli_sink(&diag);
-    const bool stale = b.stale || b.numbers;
-    if (ok && check && stale)
-        fprintf(stderr, "allot: 'allot paper --write-docs' fills blocks and numbers\n");
-    else if (ok && stale)
-        fprintf(stderr, "wrote %zu blocks, %zu numbers of the pages\n", b.stale,
-                b.numbers);
-    return ok && !b.missing && !b.open && !(check && stale) ? EXIT_OK : EXIT_FAILED;
-}
-
-static int
-list_stale(const struct cli_list *names)
-{
-    struct strbuf out = {0};
-    struct figure_ages a = {0};
-    struct diag_sink diag = {0};
-    bool ok = figure_kept_ages(names->v, names->n, &out, &a, &diag);
-    fputs(out.n ? out.s : "", stdout);
-    printf(
-        "%zu figures have kept results: %zu are of today's code, of %zu only code has changed, %zu "
-        "are old, %zu do not say what made them\n",
-        a.kept, a.same, a.code, a.old, a.unknown);
-    cli_sink(&diag);
-    strbuf_free(&out);
-    return ok ? EXIT_OK : EXIT_FAILED;
 }
 
 int
@@ -143,7 +102,7 @@ cmd_paper(int argc, char **argv)
     if (!cli_known_experiments(&cmd, &pos))
         return EXIT_USAGE;
     if (stale)
-        return list_stale(&pos);
+        return cli_paper_stale(&pos);
     if ((to.keep_small || to.check_small) &&
         (!quick || (to.keep_small && to.check_small)))
         return cli_usage(&cmd, "--keep or --check is for --quick");
@@ -163,7 +122,7 @@ cmd_paper(int argc, char **argv)
         return EXIT_FAILED;
     }
     int status = any ? cli_runs_figures(&r, &runner, pos.v, pos.n, quick, &to) : EXIT_OK;
-    if (docs && status != EXIT_INTERRUPTED && fill_pages(page, check) != EXIT_OK)
+    if (docs && status != EXIT_INTERRUPTED && cli_paper_fill(page, check) != EXIT_OK)
         status = EXIT_FAILED;
     return status;
 }
