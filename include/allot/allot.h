@@ -236,6 +236,9 @@ struct allot_kernel {
 /* Kernel i, from 0 while it returns non-NULL; or by name. Owned by the module. */
 const struct allot_kernel *allot_module_kernel(struct allot_module *m, size_t i);
 const struct allot_kernel *allot_module_find(struct allot_module *m, const char *name);
+/* Kernel i without passes: registers and machine_operations are those of the PTX as it is, until
+ * one of the other two was asked. Of a large file that takes a fraction of the time. */
+const struct allot_kernel *allot_module_kernel_as_is(struct allot_module *m, size_t i);
 
 /* Asks ptxas, which must be in $PATH, for the registers of kernel `name` in the code for the
  * machine's compute capability (or the oldest that ptxas still has, sm_75 with CUDA 13). False

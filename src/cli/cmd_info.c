@@ -17,7 +17,7 @@ tell(const struct info_report *in, const char *file, const struct allot_kernel *
     bool ok = true;
     size_t n = 0;
     for (size_t i = 0; !cli_interrupted() &&
-                       (k = one ? i ? NULL : one : allot_module_kernel(in->mod, i));
+                       (k = one ? i ? NULL : one : allot_module_kernel_as_is(in->mod, i));
          i++) {
         if (ptxas && !(ok = allot_module_ptxas(in->mod, in->machine, k->name, d)))
             break;

@@ -389,6 +389,17 @@ pass_known(const char *pipeline, struct diag_sink *diag)
     return ok;
 }
 
+unsigned
+pass_count(const char *pipeline)
+{
+    char *text = pipeline_expand(pipeline);
+    unsigned n = *text != 0;
+    for (const char *s = text; (s = strchr(s, ',')); s++)
+        n++;
+    free(text);
+    return n;
+}
+
 static bool
 has_key(const struct pass *p, const char *key)
 {
@@ -546,7 +557,8 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
     size_t nfuncs = m->funcs.n; /* no pass adds functions */
     struct known *known = xcalloc(nfuncs + 1, sizeof *known);
     struct allocation allocation = {.done = xcalloc(nfuncs + 1, sizeof(bool))};
-    struct verify *verify = verify_new(m, watch || verify_always(), diag);
+    struct verify *verify =
+        verify_new(m, (watch && !watch->trusts) || verify_always(), diag);
     bool ok = !diag_cancelled(diag);
     note_allocation(&allocation, m, defaults, NULL);
     for (size_t i = 0; i < nfuncs; i++)

@@ -93,12 +93,14 @@ bool pass_arg_number(const struct pass_args *a, const char *key, double lo, doub
 struct pass_step {
     const char *name;
     unsigned index; /* in the pipeline with "cleanup" written out, from 0 */
-    bool changed;   /* it may have changed something: then the module was verified */
+    bool changed;   /* it may have changed something: then the module was verified, unless
+                     * the watcher trusts the passes */
     double seconds, verify_seconds; /* of the host */
 };
 struct pass_watch {
     bool (*after)(void *user, const struct pass_step *s, struct diag_sink *diag);
     void *user;
+    bool trusts; /* the module is verified behind the last pass only, as if nobody watched */
 };
 
 /* Runs a pipeline ("" runs nothing). `defaults` (key NULL ends it; may be NULL) replaces
@@ -127,6 +129,8 @@ bool pass_legal(const struct ptx_module *m, const char *pass, struct diag_sink *
 bool pass_known(const char *pipeline, struct diag_sink *diag);
 /* Whether a pass of the pipeline has a setting of that name. */
 bool pass_takes(const char *pipeline, const char *key);
+/* How many passes a pipeline has, names of pipelines written out. */
+unsigned pass_count(const char *pipeline);
 /* Whether the pass of that name is in the pipeline. */
 bool pass_names(const char *pipeline, const char *name);
 /* Whether a pass of the pipeline looks at the launch's shape. */

@@ -71,12 +71,12 @@ for_machine(const struct info_report *in, const struct allot_kernel *k,
             struct allot_code *code, struct allot_load *load, struct allot_diag *d)
 {
     struct allot_kernel mine = *k;
-    if (allot_kernel_code(in->mod, in->machine, k->name, code, load, MOST_LOADS, d) &&
-        !code->is_virtual) {
-        mine.machine_operations = code->machine_operations;
-        mine.registers = code->registers;
-        mine.predicates = code->predicates;
-    }
+    if (!allot_kernel_code(in->mod, in->machine, k->name, code, load, MOST_LOADS, d) ||
+        code->is_virtual)
+        return *allot_module_find(in->mod, k->name);
+    mine.machine_operations = code->machine_operations;
+    mine.registers = code->registers;
+    mine.predicates = code->predicates;
     return mine;
 }
 

@@ -1,7 +1,7 @@
 /* code.c: the public question what a machine's passes make of a kernel: registers, machine
- * operations, and the loads that a warp waits for (passes/sched/schedule_loads.c). The kernel is
- * compiled twice: loads are looked at before registers are allocated. And what passes tell
- * of a kernel in a launch. */
+ * operations, and the loads that a warp waits for (passes/sched/schedule_loads.c). Loads are looked
+ * at behind the clean-up, before registers are allocated. And what passes tell of a kernel in a
+ * launch. */
 #include "runtime/plan.h"
 
 #include "analysis/usage.h"
@@ -65,6 +65,23 @@ find_loads(struct ptx_module *p, const char *kernel, const struct machine *m,
     return schedule_loads(f, &a, ordered ? SCHEDULE_BEFORE : SCHEDULE_NOT, l, diag);
 }
 
+struct loads_watch {
+    struct ptx_module *p;
+    const char *kernel;
+    const struct machine *m;
+    const struct plan_defaults *d;
+    struct schedule_loads *loads;
+    unsigned behind; /* so many passes, the clean-up's */
+};
+
+static bool
+look_at_loads(void *user, const struct pass_step *s, struct diag_sink *diag)
+{
+    const struct loads_watch *w = user;
+    return s->index + 1 != w->behind ||
+           find_loads(w->p, w->kernel, w->m, w->d, w->loads, diag);
+}
+
 bool
 allot_kernel_code(struct allot_module *mod, const struct allot_machine *machine,
                   const char *kernel, struct allot_code *out, struct allot_load *load,
@@ -79,15 +96,13 @@ allot_kernel_code(struct allot_module *mod, const struct allot_machine *machine,
     char *passes = rt_pipeline(m, mod->ptx);
     plan_defaults_new(&d, m, 1, 0);
     *out = (struct allot_code){.is_virtual = m->compiler.registers == REGISTERS_VIRTUAL};
-    bool ok = p && plan_find_kernel(p, kernel, diag);
-    if (ok && m->compiler.registers != REGISTERS_VIRTUAL)
-        ok = pass_run_for(p, m->compiler.cleanup, d.key, &launch, NULL, diag);
-    if (ok && find_loads(p, kernel, m, &d, &loads, diag)) {
+    struct loads_watch w = {p, kernel, m, &d, &loads, rt_cleanup_passes(m, mod->ptx)};
+    const struct pass_watch watch = {look_at_loads, &w, .trusts = true};
+    bool ok = p && plan_find_kernel(p, kernel, diag) &&
+              (w.behind || find_loads(p, kernel, m, &d, &loads, diag)) &&
+              pass_run_watched(p, passes, d.key, &launch, NULL, &watch, diag);
+    if (ok)
         write_loads(&loads, out, load, most);
-        ptx_module_free(p);
-        p = ptx_copy(mod->ptx, kernel, diag);
-        ok = p && pass_run_for(p, passes, d.key, &launch, NULL, diag);
-    }
     if (ok) {
         struct usage u;
         usage_of(plan_find_kernel(p, kernel, diag), &u);

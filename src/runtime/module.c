@@ -66,11 +66,24 @@ add_passes(struct strbuf *b, const char *passes)
         strbuf_printf(b, "%s%s", b->n ? "," : "", passes);
 }
 
+static bool
+is_allocated(const struct machine *m, const struct ptx_module *p)
+{
+    return m->compiler.registers != REGISTERS_VIRTUAL && !p->parts.n;
+}
+
+unsigned
+rt_cleanup_passes(const struct machine *m, const struct ptx_module *p)
+{
+    const char *cleanup = is_allocated(m, p) ? m->compiler.cleanup : NULL;
+    return cleanup ? pass_count(cleanup) : 0;
+}
+
 char *
 rt_pipeline(const struct machine *m, const struct ptx_module *p)
 {
     struct strbuf b = {0};
-    bool allocated = m->compiler.registers != REGISTERS_VIRTUAL && !p->parts.n;
+    bool allocated = is_allocated(m, p);
     strbuf_addz(&b, "");
     if (allocated)
         add_passes(&b, m->compiler.cleanup);
@@ -237,7 +250,7 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     if (machine)
         rt_machine_keys(machine->m, &words_of_machine, keys + n);
     struct watching w = {watch, m, d};
-    struct pass_watch told = {passed, &w};
+    struct pass_watch told = {passed, &w, .trusts = false};
     ok = ok && pass_legal(m->ptx, NULL, diag) &&
          pass_run_watched(m->ptx, passes, keys, &any, report ? &words : NULL,
                           watch ? &told : NULL, diag);
@@ -405,6 +418,17 @@ describe_kernels(struct allot_module *m, const char *name)
     free(passes);
     machine_free(defaults);
     diag_free(&quiet);
+}
+
+const struct allot_kernel *
+allot_module_kernel_as_is(struct allot_module *m, size_t i)
+{
+    count_kernels(m);
+    if (i >= m->nkernels)
+        return NULL;
+    if (!m->described[i])
+        describe(m, entry_of(m->ptx, m->kernels[i].name), NULL, &m->kernels[i]);
+    return &m->kernels[i];
 }
 
 const struct allot_kernel *

@@ -52,6 +52,8 @@ struct allot_module *rt_module_wrap(struct ptx_module *p, const struct diag_sink
  * linked of several keeps its virtual registers: a copy of it would not know its parts.
  */
 char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
+/* How many of them, from the first, are the clean-up. */
+unsigned rt_cleanup_passes(const struct machine *m, const struct ptx_module *p);
 enum { RT_MACHINE_KEYS = 8 };
 struct pass_key;
 /* The words of those that are no constants; latencies is to be freed. */
