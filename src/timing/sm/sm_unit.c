@@ -240,7 +240,6 @@ start_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_unit *u, uin
     s->collect |= p->bit;
     uint64_t back = out + 2, early = s->m->unit.forward;
     wheel_add(s, f, back - early > now ? back - early : now + 1);
-    s->worked = true;
 }
 
 /* The load/store pipeline's latches: parts take turns. */
@@ -265,7 +264,6 @@ start_memory(struct sm *s, unsigned parts, uint64_t now)
             if (!fl->returns)
                 flight_done(s, f);
         }
-        s->worked = true;
     }
 }
 
