@@ -306,6 +306,7 @@ touch(struct cache *c, const struct set *t, uint32_t way)
 {
     if (t->order[0] == way || !c->replacement->accessed)
         return;
+    assert(way < c->ways);
     const unsigned place = place_of(t, way);
     move_to(t, place, c->replacement->accessed(place, c->ways, &c->replacement_state));
 }
@@ -533,6 +534,7 @@ cache_read(struct cache *c, uint64_t addr, uint8_t sectors, uint32_t token, uint
     struct set t = set_at(c, set_of(c, line));
     uint32_t w = find(c, &t, line);
     uint8_t want = units_of(c, sectors);
+    assert(want); /* as in cache_write_words */
     if (w != NO_WAY) {
         uint8_t missing = want & (uint8_t)~t.line[w].valid;
         if (!missing) {
@@ -692,6 +694,8 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
     struct set t = set_at(c, set_of(c, line));
     uint32_t way = find(c, &t, line);
     sectors &= c->all;
+    /* An access names a sector of its line (coalesce.c: no segment is longer than a line).
+     * Of none it would seem that all are here, where there may be no line. */
     assert(sectors);
     words &= packet_words(sectors);
     struct line *l = way == NO_WAY ? NULL : &t.line[way];
