@@ -223,8 +223,9 @@ struct allot_kernel {
     uint32_t scratchpad;         /* static bytes, callees included */
     uint32_t local_bytes;        /* per thread */
     uint32_t max_block_threads;  /* .maxntid / .reqntid product, 0: not given */
-    uint32_t cluster[3];   /* .reqnctapercluster: blocks of a cluster; 0: not given */
-    bool explicit_cluster; /* .explicitcluster: it or the launch must say the size */
+    uint32_t cluster[3];      /* .reqnctapercluster: blocks of a cluster; 0: not given */
+    bool explicit_cluster;    /* .explicitcluster: it or the launch must say the size */
+    bool blocks_are_clusters; /* .blocksareclusters: its grid counts clusters */
     const struct allot_variable *variables; /* scratchpad variables */
     size_t nvariables;
     const struct allot_param *params;
@@ -494,7 +495,7 @@ struct allot_launch {
     bool functional; /* without timing, on a device with timing; so are those that the
                       * kernel launches */
     /* Blocks of a cluster, in each dimension; all 0: the kernel's own size, or no clusters.
-     * Clusters of several blocks are refused. */
+     * A kernel of another size of its own, and a grid that is no multiple of it, are refused. */
     uint32_t cluster[3];
 };
 /* Launches follow the schedule in this file (docs/cta-scheduling.md) from now on, where the
@@ -521,6 +522,10 @@ enum allot_failure allot_launch_failure(const struct allot_device *dev);
  * launch; 0 and a diagnostic if not even one. */
 uint64_t allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
                                struct allot_diag *d);
+/* Clusters of `size` blocks of the launch that are resident at the same time; all blocks of one
+ * lie in one GPC. 0: none, or the machine has no clusters. */
+uint64_t allot_resident_clusters(struct allot_device *dev, const struct allot_launch *l,
+                                 uint32_t size, struct allot_diag *d);
 
 /* What a launch would be, without running it: the shape that the machine's passes leave it
  * in, what a block asks of an SM, what the SM has, and the blocks that it holds at once.

@@ -20,7 +20,9 @@ enum {
     EXEC_INST_BYTES = 8,
     EXEC_BARRIERS = 16,
     EXEC_BARRIER_SCRATCH = EXEC_BARRIERS, /* where scratchalloc and scratchfree meet */
-    EXEC_MAX_LIST = 256
+    EXEC_BARRIER_CLUSTER,                 /* barrier.cluster */
+    EXEC_MAX_LIST = 256,
+    EXEC_CLUSTER_BLOCKS = 16
 };
 #define EXEC_NO_PC UINT32_MAX
 
@@ -29,10 +31,13 @@ enum {
 /* What an instruction does with the warp's asynchronous copies. */
 enum exec_copy {
     COPY_NONE,
-    COPY_COMMIT,   /* the copies since the last commit are a group */
-    COPY_WAIT,     /* until all groups but the last copy_n are there */
-    COPY_WAIT_ALL, /* until all copies are there */
-    COPY_ARRIVE    /* arrives at an mbarrier when all copies so far are there */
+    COPY_COMMIT,      /* the copies since the last commit are a group */
+    COPY_WAIT,        /* until all groups but the last copy_n are there */
+    COPY_WAIT_ALL,    /* until all copies are there */
+    COPY_ARRIVE,      /* arrives at an mbarrier when all copies so far are there */
+    COPY_BULK_COMMIT, /* the bulk stores since the last commit are a group */
+    COPY_BULK_WAIT,   /* until all bulk groups but the last copy_n are complete */
+    COPY_BULK_READ    /* until their sources have been read */
 };
 
 /* One register of an operand, as written: a register that comes twice has two, a 64-bit one
@@ -94,6 +99,7 @@ struct exec_prog {
     uint64_t code_address; /* where the code lies, for the instruction cache */
     bool in_order;         /* no exec_log: see there */
     bool in_turn;          /* its blocks run one after another: exec_blocks.c */
+    bool bulk;             /* it has bulk or tensor copies, st.async or red.async */
     uint16_t reduction;    /* integer operation of all reductions, 0: none or several */
     struct exec_check *check; /* NULL: accesses are not held against the analyses */
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
@@ -249,7 +255,9 @@ struct exec_grid {
     uint64_t ask_at; /* n_warp_inst of the next question; exec_run_grid's own */
     /* Cooperative launch: blocks wait for each other, so all must run in turns. */
     bool cooperative;
-    bool explicit_cluster; /* the launch says that its clusters are of one block */
+    struct exec_dim
+        cluster;        /* blocks of a cluster, as the launch or the kernel says; x is 0:
+                              * neither does, and each block is one */
     uint64_t workspace; /* what %envreg1 (high) and %envreg2 (low) say: where the blocks
                          * of a cooperative launch meet; 0: none */
     /* What printf and failed assertions print; NULL: to stdout. */
@@ -308,12 +316,18 @@ exec_block_threads(const struct exec_grid *g)
     return (uint64_t)g->block.x * g->block.y * g->block.z;
 }
 
-/* Is the size of clusters given, by the launch or in the kernel's head? */
+/* Is the size of clusters given? */
 static inline bool
 exec_explicit_cluster(const struct exec_grid *g)
 {
-    return g->explicit_cluster || g->prog->entry->cluster[0] ||
-           g->prog->entry->explicit_cluster;
+    return g->cluster.x || g->prog->entry->explicit_cluster;
+}
+
+/* Blocks of a cluster. */
+static inline uint32_t
+exec_cluster_blocks(const struct exec_grid *g)
+{
+    return g->cluster.x ? g->cluster.x * g->cluster.y * g->cluster.z : 1;
 }
 
 /* Scratchpad of a block, static and dynamic. */
@@ -337,7 +351,9 @@ struct exec_cta {
     struct exec_log *log;     /* NULL: accesses to global memory take effect at once */
     uint8_t *shared;          /* scratchpad contents */
     uint32_t shared_bytes;    /* static + dynamic */
-    uint32_t id;              /* linear block index: x + y*nx + z*nx*ny */
+    uint32_t id; /* in the order of dispatch: x + y*nx + z*nx*ny; in clusters of
+                               * several blocks the cluster's number times their number, plus
+                               * the rank */
     /* Blocks share nothing that changes, so that different ones may run in different host
      * threads: each counts for itself (over all blocks this storage has held) and has a
      * clock and a place for faults, at first the grid's. */
@@ -349,21 +365,50 @@ struct exec_cta {
     uint32_t nwarps, nthreads;
     uint32_t live_warps; /* not yet ended */
     bool holds; /* all live threads have executed scratchalloc, and not yet scratchfree */
-    struct exec_warp *warp; /* nwarps of them */
-    uint32_t slot, sm;      /* free for the timing model; %smid reads sm (set it before
+    struct exec_warp *warp;       /* nwarps of them */
+    struct exec_cluster *cluster; /* NULL: of this block alone */
+    uint32_t rank;                /* in it */
+    struct exec_cluster
+        *unit; /* exec_run_grid's own: the clusters that it leads, NULL: none */
+    struct exec_patience {
+        uint64_t changes, times;
+    } patience; /* exec_run_grid's own: how often its warps were let go in vain */
+    uint64_t mbarrier_changes; /* what happened to mbarriers in its scratchpad: a count */
+    uint32_t slot, sm;         /* free for the timing model; %smid reads sm (set it before
                              * exec_cta_start) */
-    void *priv;             /* free for the timing model */
+    void *priv;                /* free for the timing model */
 };
+
+/* Blocks that run at the same time and reach each other's scratchpads. */
+struct exec_cluster {
+    uint32_t n;
+    struct exec_cta **cta; /* by rank; one that has ended stays until all have */
+    /* barrier.cluster: warps that have not ended, and those of them whose threads have all
+     * arrived in this phase. */
+    uint32_t live, arrived;
+    /* By rank: warps that an event of the cluster let go, a bit each. Whoever gives them
+     * time clears them. */
+    uint64_t *woken;
+    bool any_woken;
+};
+struct exec_cluster *exec_cluster_new(uint32_t blocks);
+void exec_cluster_free(struct exec_cluster *k); /* not the blocks; NULL is allowed */
+/* The block, which has just been started, takes its place by its rank. All places are to be
+ * taken before the first one runs. */
+void exec_cluster_join(struct exec_cluster *k, struct exec_cta *c);
 
 /* Storage for one resident block of this grid, reused for one block after another. */
 struct exec_cta *exec_cta_new(struct exec_grid *g);
 void exec_cta_start(struct exec_cta *c, uint32_t id); /* fresh state for block `id` */
+/* Its %ctaid. */
+struct exec_dim exec_block_place(const struct exec_grid *g, uint32_t id);
 void exec_cta_free(struct exec_cta *c);
 
 enum exec_warp_state {
-    EXEC_READY,   /* next instruction at pc */
-    EXEC_BARRIER, /* waits at a barrier until the executor makes it READY again */
-    EXEC_DONE,    /* all threads ended */
+    EXEC_READY,    /* next instruction at pc */
+    EXEC_BARRIER,  /* waits at a barrier until the executor makes it READY again */
+    EXEC_MBARRIER, /* waits for a phase of an mbarrier: exec_mbarrier_resume */
+    EXEC_DONE,     /* all threads ended */
 };
 
 struct exec_warp {
@@ -385,6 +430,9 @@ struct exec_warp {
     uint32_t depth; /* calls under way */
     uint32_t local_base; /* where the current function's local variables start */
     uint32_t barrier_mask, barrier_pc; /* lanes and instruction that wait there */
+    bool all_came;                     /* all its lanes are in `came` */
+    uint32_t came, due; /* barrier.cluster: lanes that have arrived in this phase; that
+                         * arrived in the one before and have not waited yet */
     uint32_t stack_cap, frame_cap, local_bytes; /* allocated (local: per thread) */
     struct exec_path *stack;
     struct exec_frame *frame;
@@ -406,11 +454,36 @@ struct exec_access {
                     * written; `mask` may be fewer, or none */
     uint8_t cache; /* as in exec_static */
     uint32_t mask;
+    uint32_t
+        remote; /* lanes, not in `mask`, that access another block's scratchpad: addr is
+                      * then its place in the window of the cluster (DEV_RANK) */
     uint64_t addr[LANES];
     /* space TEX: the 32-byte sectors of global memory that were read, each once, instead
      * of addr; NULL without timing. Valid until the block's next step. */
     uint16_t nlist;
     uint64_t *list;
+};
+
+/* An asynchronous transfer that an instruction began, one for each thread that executed it.
+ * Its values are there at once; when it is complete is the timing model's affair. */
+enum exec_job_kind {
+    EXEC_JOB_LOAD,  /* global memory to scratchpads, completes at mbarriers */
+    EXEC_JOB_STORE, /* scratchpad to global memory, part of a bulk group */
+    EXEC_JOB_SHARED, /* scratchpad or registers to a scratchpad, completes at an mbarrier */
+    EXEC_JOB_PREFETCH /* global memory to the L2 */
+};
+struct exec_span { /* of global memory */
+    uint64_t addr;
+    uint32_t bytes;
+};
+struct exec_job {
+    uint8_t kind;      /* enum exec_job_kind */
+    bool reduces;      /* what is there is combined with what comes */
+    bool registers;    /* SHARED: from registers (st.async, red.async) */
+    uint16_t ranks;    /* destinations by rank, a bit each */
+    uint32_t bytes;    /* for each destination, as its mbarrier counts them */
+    uint64_t mbarrier; /* its place in each destination's scratchpad */
+    uint32_t first_span, nspans;
 };
 
 enum exec_result {
@@ -431,6 +504,11 @@ struct exec_step {
      * exec_mbarrier_arrive when the warp's copies so far are there; 0: none */
     uint32_t arrive_count;
     uint64_t arrive_addr;
+    /* Under the timing model: transfers begun, to be completed by exec_job_complete. Valid
+     * until the block's next step. */
+    uint32_t njobs;
+    const struct exec_job *jobs;
+    const struct exec_span *spans;
     struct exec_access access;
 };
 
@@ -450,6 +528,18 @@ bool exec_peek_access(const struct exec_warp *w, struct exec_access *a);
  * expects.
  */
 bool exec_mbarrier_arrive(struct exec_cta *c, uint64_t addr, uint32_t count);
+/* The transfer is complete at its destination in this block, which the mbarrier there learns;
+ * false: it counts no more bytes. */
+bool exec_job_complete(struct exec_cta *c, const struct exec_job *j);
+/* So many bytes have come for the mbarrier; false: more than it counts. */
+bool exec_mbarrier_complete(struct exec_cta *c, uint64_t addr, uint32_t bytes);
+/* A warp that waits for a phase (EXEC_MBARRIER) goes on if the phase is over, or because its
+ * time is: its predicate says which. */
+void exec_mbarrier_resume(struct exec_warp *w, bool time_is_over);
+/* Nanoseconds that its try_wait may take, as it says; 0: it does not. */
+uint64_t exec_mbarrier_hint(const struct exec_warp *w);
+/* What it waits for, in words: "waits at line 7 for phase 0 of the mbarrier in ...". */
+void exec_mbarrier_explain(const struct exec_warp *w, struct strbuf *out);
 
 /* -- global memory that waits --
  *

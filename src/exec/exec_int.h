@@ -25,6 +25,7 @@ lanes_in(uint32_t mask)
     return mask == FULL_MASK ? LANES : (uint32_t)__builtin_popcount(mask);
 }
 
+struct decoder;
 struct exec_inst;
 /* Executes one decoded instruction for the lanes of `mask` (never 0). w->pc is already
  * that of the next instruction. */
@@ -43,6 +44,8 @@ enum inst_flags {
                          * address (cp.async: the scratchpad's) */
     IF_TILE = 256,      /* a matrix is accessed: exec_tile.c knows the addresses */
     IF_WRAP = 512,      /* addresses have 32 bits: base + offset is taken modulo 2^32 */
+    IF_CLUSTER =
+        1024, /* of space SHARED: the scratchpads of the cluster, not the own alone */
 };
 
 struct exec_inst { /* one cache line */
@@ -160,8 +163,12 @@ struct exec_cta_priv {
     uint8_t *rows;                /* all warps' rows */
     uint64_t list[EXEC_MAX_LIST]; /* of the last texture instruction */
     struct quick_run quick;
-    struct byte_owner *owner; /* of each byte of scratchpad; NULL: not looked at */
-    bool started;             /* a block, so rows of special registers are filled */
+    struct byte_owner *owner;    /* of each byte of scratchpad; NULL: not looked at */
+    VEC(struct exec_job) jobs;   /* of the last instruction */
+    VEC(struct exec_span) spans; /* theirs */
+    struct exec_cluster
+        *alone;   /* a cluster of this block alone; NULL: not asked for yet */
+    bool started; /* a block, so rows of special registers are filled */
     struct exec_strangers strangers; /* of all blocks this storage has held */
 };
 
@@ -269,6 +276,22 @@ struct matrix_places {
     struct matrix_places *next;
 };
 
+/* -- clusters (exec_cluster.c) -- */
+
+/* They take their places, all of them; NULL is allowed. */
+void exec_cluster_start(struct exec_cluster *k);
+/* The block in whose scratchpad an address of the window of shared memory lies as w sees it,
+ * and the place there; NULL: no block of that rank. */
+struct exec_cta *exec_shared_owner(const struct exec_warp *w, uint64_t addr,
+                                   uint64_t *at);
+/* Threads of w, whose block is in a cluster, have ended. */
+void exec_cluster_exit(struct exec_warp *w);
+/* Who waits at barrier.cluster, in words; false: nobody. first: nothing was said before. */
+bool exec_cluster_explain(const struct exec_cta *c, bool first, struct strbuf *out);
+bool decode_cluster_barrier(struct decoder *d);
+/* Rows with SUFFIXES (opcodes.def), whatever their mnemonic. */
+bool decode_suffixed(struct decoder *d);
+
 /* -- quick records (threaded.c) -- */
 
 /* Makes them, with the handlers of an instruction set; NULL: the fastest. */
@@ -338,7 +361,13 @@ bool exec_team_begin(struct exec_grid *g, bool watching);
 uint64_t exec_team_wave(struct exec_grid *g, uint64_t done, uint64_t blocks);
 uint64_t exec_team_in_turn(const struct exec_grid *g, uint64_t done, uint64_t blocks);
 void exec_team_end(struct exec_grid *g);
-/* Runs a block in its turn; false: it faulted or has not ended. */
+/* A block, or a cluster of them by its first one, that runs together. */
+struct exec_cta *exec_unit_new(struct exec_grid *g, struct exec_log *log);
+void exec_unit_free(struct exec_cta *c); /* NULL is allowed */
+void exec_unit_start(struct exec_cta *c,
+                     uint32_t id); /* number of the block or cluster */
+bool exec_unit_lives(const struct exec_cta *c);
+/* Runs such a unit in its turn; false: it faulted or has not ended. */
 bool exec_run_block(struct exec_grid *g, struct exec_cta *c, uint32_t id,
                     struct exec_step *s, bool watching, struct race_watch **watch);
 
@@ -420,7 +449,7 @@ struct decode_row {
 };
 extern const struct decode_row decode_memory[], decode_control[], decode_warp[],
     decode_texture[], decode_async[], decode_stack[], decode_video[], decode_tensor[],
-    decode_tile[], decode_lop3[];
+    decode_tile[], decode_lop3[], decode_mbarrier[], decode_cluster[];
 
 /* Why the modifiers and types do not go together; NULL: they do, or a lane function's
  * rules (lanes.c) decide. */
@@ -525,6 +554,9 @@ void simt_ret(struct exec_warp *w, uint32_t lanes, struct exec_step *s);
 bool simt_gather(struct exec_warp *w, const struct exec_inst *in, uint32_t want,
                  struct exec_step *s);
 void exec_barrier_exit(struct exec_warp *w, struct exec_step *s);
+/* The lanes of the warp that come to a barrier together, 0: others are still on their way. */
+uint32_t exec_gather(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+                     struct exec_step *s);
 
 enum { MAX_LOCAL = 512 * 1024 }; /* bytes of local memory of a thread */
 /* Makes room for at least that many bytes of local memory a thread. */

@@ -80,6 +80,20 @@ check_scratchpad_sizes(struct check *c)
 }
 
 static void
+check_gpcs(struct check *c)
+{
+    const struct machine *m = c->m;
+    const char *p = m->sm.gpcs;
+    uint64_t all = 0;
+    uint32_t sms;
+    while (occ_next_gpc(&p, &sms))
+        all += sms;
+    need(c, !*p && (!m->sm.gpcs[0] || all == m->sm.count),
+         "sm.gpcs = '%s' must be numbers of SMs, blank-separated, sm.count = %u in all",
+         m->sm.gpcs, m->sm.count);
+}
+
+static void
 check_sm(struct check *c)
 {
     const struct machine *m = c->m;
@@ -92,6 +106,7 @@ check_sm(struct check *c)
          "sm.max_block_threads = %u is more than sm.max_threads = %u",
          m->sm.max_block_threads, m->sm.max_threads);
     check_scratchpad_sizes(c);
+    check_gpcs(c);
     uint64_t l1 = (uint64_t)m->l1d.sets * m->l1d.line * m->l1d.ways;
     need(c,
          !m->sm.scratchpad_from_l1 ||

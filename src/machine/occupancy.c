@@ -92,6 +92,26 @@ occ_next_size(const char **p, uint64_t *bytes)
     return true;
 }
 
+bool
+occ_next_gpc(const char **p, uint32_t *sms)
+{
+    uint64_t kib;
+    if (!occ_next_size(p, &kib))
+        return false;
+    *sms = (uint32_t)(kib / 1024);
+    return true;
+}
+
+uint64_t
+occ_clusters(const struct machine *m, uint32_t size, uint64_t blocks)
+{
+    uint64_t n = 0;
+    uint32_t sms;
+    for (const char *p = m->sm.gpcs; occ_next_gpc(&p, &sms);)
+        n += sms * blocks / size;
+    return n;
+}
+
 /* Scratchpad of the SM as it is set up for blocks that need `block` bytes: the preferred
  * size, or more if one block needs more. Before compute capability 7.0 a block that does
  * not fit the preferred size gets all there is, since then the next size that holds it.

@@ -86,4 +86,11 @@ uint32_t occ_l1_ways(const struct machine *m, const struct occ_kernel *k,
  * **p not 0, at what is no size. */
 bool occ_next_size(const char **p, uint64_t *bytes);
 
+/* Steps through sm.gpcs: SMs of the next GPC. False at the end or, with **p not 0, at what is
+ * no number. */
+bool occ_next_gpc(const char **p, uint32_t *sms);
+/* Clusters of so many blocks that are resident at the same time where an SM holds `blocks`
+ * blocks: all of one lie in one GPC. 0: none, or the machine has no clusters. */
+uint64_t occ_clusters(const struct machine *m, uint32_t size, uint64_t blocks);
+
 #endif

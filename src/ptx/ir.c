@@ -169,6 +169,16 @@ ptx_inst_barrier(const struct ptx_inst *in)
 
 const uint16_t ptx_no_mods[PTX_NMODGROUPS];
 
+bool
+ptx_inst_has(const struct ptx_inst *in, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *s = in->text; s && *s; s += strcspn(s, "."))
+        if (!strncmp(++s, word, n) && (!s[n] || s[n] == '.'))
+            return true;
+    return false;
+}
+
 void
 ptx_set_mod(struct ptx_module *m, struct ptx_inst *in, unsigned group, unsigned mod)
 {

@@ -234,9 +234,11 @@ struct ptx_func {
     uint64_t param_bytes;            /* size of the parameter block */
     uint32_t maxntid[3], reqntid[3]; /* 0: not given */
     uint32_t minnctapersm, maxnctapersm, maxnreg;
-    uint32_t cluster[3]; /* .reqnctapercluster, in blocks; 0: not given. In attrs too */
-    bool
-        explicit_cluster; /* .explicitcluster: a launch must say its clusters. In attrs too */
+    uint32_t cluster[3];  /* .reqnctapercluster, in blocks; 0: not given. In attrs too */
+    uint32_t max_cluster; /* .maxclusterrank, in blocks; 0: not given. In attrs too */
+    /* .explicitcluster: a launch must say its clusters; .blocksareclusters: its grid counts
+     * them. In attrs too */
+    bool explicit_cluster, blocks_are_clusters;
     VEC(const char *) pragmas; /* function-level .pragma strings, with their quotes */
     VEC(const char *) attrs;   /* the head's other directives, raw (.blocksareclusters) */
     VEC(struct ptx_func *) targets; /* is_proto: of .calltargets; empty: .callprototype */
@@ -353,6 +355,8 @@ struct ptx_inst ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops
 int32_t ptx_reg_new(struct ptx_func *f, enum ptx_type type);
 /* A fresh label; its index. The LABEL instruction is the caller's to insert. */
 int32_t ptx_label_new(struct ptx_func *f);
+/* Whether the suffixes, of an instruction that keeps them as text, have this word. */
+bool ptx_inst_has(const struct ptx_inst *in, const char *word);
 /* An instruction without modifiers has this. */
 extern const uint16_t ptx_no_mods[PTX_NMODGROUPS];
 /* Gives the instruction modifiers of its own that differ in one group. */

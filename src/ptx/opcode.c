@@ -42,6 +42,14 @@ const char *const ptx_first_target[PTX_NOPS] = {
 #undef OP
 };
 
+#define OP(id, mnemonic, operands, types, groups, unit, lat, flags, value)
+#undef SUFFIXES
+#define SUFFIXES(id, pattern) [PTX_OP_##id] = pattern,
+const char *const ptx_suffixes[PTX_NOPS] = {
+#include "ptx/opcodes.def"
+#undef OP
+};
+
 _Static_assert(PTX_NMODGROUPS <= 128, "ptx_op_info.groups has one bit for each group");
 _Static_assert(PTX_NMODS <= UINT16_MAX, "ptx_inst.mod holds a modifier in 16 bits");
 _Static_assert(PTX_CACHE_WT <= 255 && PTX_CMP_NAN <= 255 && PTX_BOOL_XOR <= 255,

@@ -125,6 +125,8 @@ extern const struct ptx_op_info ptx_ops[PTX_NOPS];
 /* Of those with PTX_TOONEW: the first target that has them, "sm_100a". Later targets have them too
  * unless the name ends in a letter: then those of its family may. NULL: others. */
 extern const char *const ptx_first_target[PTX_NOPS];
+/* Pattern of the suffixes of a row without groups (opcodes.def); NULL: others. */
+extern const char *const ptx_suffixes[PTX_NOPS];
 /* Does it end in a letter? */
 bool ptx_only_target(unsigned op);
 

@@ -164,6 +164,62 @@ is_mod(const struct word *w, unsigned m)
     return !strncmp(ptx_mods[m].text, w->s, w->n) && !ptx_mods[m].text[w->n];
 }
 
+/* Behind the bracket that closes the one before g. */
+static const char *
+behind_bracket(const char *g)
+{
+    for (unsigned depth = 1; depth; g++) {
+        depth += *g == '[' || *g == '(';
+        depth -= *g == ']' || *g == ')';
+    }
+    return g;
+}
+
+/* Do the suffixes, s up to end, fit the pattern (opcodes.def, SUFFIXES)? Its alternatives are
+ * tried one after another: they are few, and each spelling is looked at once a file. */
+static bool
+fits_pattern(const char *g, const char *s, const char *end)
+{
+    char with[512]; /* an alternative and what follows */
+    while (*g) {
+        if (*g != '[' && *g != '(') {
+            if (s == end || *g++ != *s++)
+                return false;
+            continue;
+        }
+        const bool option = *g++ == '[';
+        const char *after = behind_bracket(g);
+        while (g < after) {
+            const char *stop = g;
+            while (stop < after - 1 && (option || *stop != '|'))
+                stop = *stop == '[' || *stop == '(' ? behind_bracket(stop + 1) : stop + 1;
+            snprintf(with, sizeof with, "%.*s%s", (int)(stop - g), g, after);
+            if (fits_pattern(with, s, end))
+                return true;
+            g = stop + 1;
+        }
+        if (!option)
+            return false;
+        g = after;
+    }
+    return s == end;
+}
+
+/* The words that are types, where the row's pattern has the others. */
+static bool
+fit_pattern(const struct row *r, const struct spelling *sp, struct ptx_inst *in)
+{
+    const struct word *last = sp->n ? &sp->word[sp->n - 1] : NULL;
+    if (!last || !fits_pattern(ptx_suffixes[in->op], sp->word[0].s, last->s + last->n))
+        return false;
+    for (unsigned i = 0; i < sp->n; i++) {
+        const unsigned t = sp->word[i].type;
+        if (t && in->ntypes < r->ntypes && r->types[in->ntypes] >> t & 1)
+            in->type[in->ntypes++] = (uint8_t)t;
+    }
+    return in->ntypes == r->ntypes;
+}
+
 /* Fits the words to the row. On failure *bad is the first word the row does not take, or
  * -1 where the row misses something, and *missing the groups it misses. */
 static bool
@@ -178,6 +234,10 @@ fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, uint16_
     *missing = 0;
     *bad = -1;
     ptx_groups have = 0;
+    if (ptx_suffixes[in->op]) {
+        *bad = 0; /* not the row to speak of what is wrong */
+        return fit_pattern(r, sp, in);
+    }
     for (unsigned i = 0; i < sp->n; i++) {
         const struct word *w = &sp->word[i];
         bool taken = false;

@@ -139,7 +139,9 @@ parse_head(struct parser *p, struct ptx_func *f)
             continue;
         }
         const bool cluster = !strcmp(others[k].text, ".reqnctapercluster");
+        const bool rank = !strcmp(others[k].text, ".maxclusterrank");
         f->explicit_cluster |= !strcmp(others[k].text, ".explicitcluster");
+        f->blocks_are_clusters |= !strcmp(others[k].text, ".blocksareclusters");
         parse_next(p);
         for (int i = 0; i < 3 && cluster; i++)
             f->cluster[i] = 1;
@@ -148,6 +150,8 @@ parse_head(struct parser *p, struct ptx_func *f)
                 return false;
             if (cluster)
                 f->cluster[i] = (uint32_t)v;
+            if (rank)
+                f->max_cluster = (uint32_t)v;
             if (i + 1 == others[k].args || !take(p, ','))
                 break;
         }

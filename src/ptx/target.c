@@ -10,6 +10,7 @@
 
 #define HAS(g) (in->mod[PTX_MG_##g] != 0)
 #define IS(g, m) (in->mod[PTX_MG_##g] == PTX_##g##_##m)
+#define WORD(w) ptx_inst_has(in, w) /* of a row with SUFFIXES */
 #define IS_SPACE(s) IS(SPACE, SS_##s)
 #define IS_SHAPE(s) IS(SHAPE, s)
 #define IS_BARRIER_CTA HAS(BARLEVEL)

@@ -700,30 +700,83 @@ races_of(const struct allot_device *dev, struct loaded_kernel *lk)
     return dev->gpu || checked || which == RACES_OFF ? NULL : &lk->races;
 }
 
-/* Clusters of one block are no different from blocks; larger ones are refused, the kernel's
- * own when it is decoded. */
-static bool
-check_cluster(const struct ptx_func *f, const uint32_t n[3], struct diag_sink *diag)
+/* Blocks of a cluster, by the launch or else by the kernel's head. */
+static struct exec_dim
+cluster_of(const struct allot_launch *l, const struct ptx_func *f)
 {
+    const uint32_t *n =
+        l->cluster[0] || l->cluster[1] || l->cluster[2] ? l->cluster : f->cluster;
+    return dims(n);
+}
+
+/* The same of bulk and tensor copies. */
+static bool
+check_bulk(const struct allot_device *dev, const struct exec_grid *g,
+           const struct diag_loc *loc, struct diag_sink *diag)
+{
+    if (!g->prog->bulk || (!dev->options.checks && !dev->gpu))
+        return true;
+    struct diag *d =
+        diag_add(diag, DIAG_ERROR, loc, "kernel '%s' has bulk or tensor copies, %s",
+                 g->prog->entry->name,
+                 dev->gpu ? "which have no timing yet" : "which --check does not follow");
+    diag_hint(diag, d, "run it %s", dev->gpu ? "with --functional" : "without --check");
+    return false;
+}
+
+/* What the simulation of clusters of several blocks leaves out is refused. */
+static bool
+check_cluster(const struct allot_device *dev, const struct exec_grid *g,
+              const struct allot_launch *l, const struct launch_plan *plan,
+              struct diag_sink *diag)
+{
+    const struct ptx_func *f = g->prog->entry;
     struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
-    struct diag *g = NULL;
-    if (n[0] > 1 || n[1] > 1 || n[2] > 1) {
-        g = diag_add(
-            diag, DIAG_ERROR, &loc,
-            "kernel '%s' is launched in clusters of %u x %u x %u blocks; clusters "
-            "of several blocks are not simulated",
-            f->name, n[0], n[1], n[2]);
-        diag_hint(diag, g, "launch it without clusters, or in clusters of 1 x 1 x 1");
-    } else if (f->explicit_cluster && !f->cluster[0] && !n[0]) {
-        g = diag_add(diag, DIAG_ERROR, &loc,
-                     "kernel '%s' must be launched in clusters (.explicitcluster), and "
-                     "neither the launch nor its head says of what size",
-                     f->name);
-        diag_hint(diag, g,
-                  "add .reqnctapercluster 1, 1, 1 to its head, or launch it in "
-                  "clusters of 1 x 1 x 1");
+    const char *why = NULL, *hint = "";
+    if (exec_cluster_blocks(g) <= 1)
+        return check_bulk(dev, g, &loc, diag);
+    if (memcmp(plan->shape.grid, l->grid, sizeof l->grid)) {
+        why = "a pass changes its grid";
+        hint = "run it without passes that merge blocks or make them persistent";
+    } else if (dev->options.checks) {
+        why = "--check does not know the scratchpads of other blocks";
+        hint = "run it without --check";
+    } else if (dev->machine->gpu.compute_capability < 90) {
+        why = "the machine's compute capability is below 9.0";
+        hint = "choose a machine that has clusters, such as h100";
+    } else if (dev->gpu) {
+        why = "clusters of several blocks have no timing yet";
+        hint = "run it with --functional";
     }
-    return !g;
+    if (!why)
+        return true;
+    struct diag *d =
+        diag_add(diag, DIAG_ERROR, &loc,
+                 "kernel '%s' is launched in clusters of (%u,%u,%u) blocks: %s", f->name,
+                 g->cluster.x, g->cluster.y, g->cluster.z, why);
+    diag_hint(diag, d, "%s", hint);
+    return false;
+}
+
+/* Where the grid counts clusters (.blocksareclusters), it becomes one of blocks. */
+static bool
+count_clusters(struct allot_launch *l, struct diag_sink *diag)
+{
+    struct diag_sink quiet = {0};
+    const struct ptx_func *f =
+        l->module ? plan_find_kernel(l->module->ptx, l->kernel, &quiet) : NULL;
+    diag_free(&quiet);
+    if (!f || !f->blocks_are_clusters)
+        return true;
+    const uint32_t *n = f->cluster[0] ? f->cluster : l->cluster;
+    for (int i = 0; i < 3; i++) {
+        const uint64_t blocks = (uint64_t)l->grid[i] * (n[i] ? n[i] : 1);
+        if (blocks > INT32_MAX)
+            return diag_error(diag, "kernel '%s': its grid of clusters is too large",
+                              l->kernel);
+        l->grid[i] = (uint32_t)blocks;
+    }
+    return true;
 }
 
 struct allot_result *
@@ -739,14 +792,14 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     struct allot_launch known = *l; /* a plan may have no grid, a launch has one */
     for (int i = 0; i < 3; i++)
         known.grid[i] = l->grid[i] ? l->grid[i] : 1;
+    if (!count_clusters(&known, diag))
+        goto out;
     if (!plan_variant(dev, &known, &plan, diag) ||
         !rt_decode(dev, plan.version, plan.kernel, diag))
         goto out;
     dev->failure = ALLOT_BAD_LAUNCH;
     struct loaded_kernel *lk = plan.kernel;
     const struct exec_prog *prog = lk->prog;
-    if (!check_cluster(prog->entry, l->cluster, diag))
-        goto out;
     params = xcalloc(prog->entry->param_bytes, 1);
     if (given)
         memcpy(params, given, prog->entry->param_bytes);
@@ -765,7 +818,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .grid_id = dev->launches++,
                           .limit = dev->options.max_instructions,
                           .cooperative = l->cooperative || persistent_steps(lk->func),
-                          .explicit_cluster = l->cluster[0],
+                          .cluster = cluster_of(l, prog->entry),
                           .print = print_kernels,
                           .print_user = dev,
                           .orders = orders,
@@ -774,12 +827,14 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .team = dev->team,
                           .speculation = &lk->speculation,
                           .diag = diag};
+    if (exec_cluster_blocks(&g) > 1)
+        g.races = NULL; /* they know nothing of accesses by other blocks */
     exec_check_promise(prog, plan.shared_from);
     if (dev->checks)
         exec_checks_watch(dev->checks, &g);
     uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
-    if (!exec_grid_check(&g, diag) ||
+    if (!exec_grid_check(&g, diag) || !check_cluster(dev, &g, &known, &plan, diag) ||
         (g.cooperative && !prepare_together(dev, &g, &plan, diag)) ||
         (dev->gpu && !plan_residency(dev, &plan, diag)))
         goto out;

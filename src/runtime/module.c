@@ -332,6 +332,7 @@ describe(struct allot_module *m, const struct ptx_func *f,
     k->max_block_threads = req ? req : product(f->maxntid);
     memcpy(k->cluster, f->cluster, sizeof k->cluster);
     k->explicit_cluster = f->explicit_cluster;
+    k->blocks_are_clusters = f->blocks_are_clusters;
     struct allot_variable *v =
         ARENA_ARRAY(&m->mem, struct allot_variable, u.scratchpad_vars.n);
     for (size_t i = 0; i < u.scratchpad_vars.n; i++) {

@@ -410,6 +410,16 @@ allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
     return n;
 }
 
+uint64_t
+allot_resident_clusters(struct allot_device *dev, const struct allot_launch *l,
+                        uint32_t size, struct allot_diag *d)
+{
+    struct allot_plan p;
+    return size && allot_launch_plan(dev, l, &p, d)
+               ? occ_clusters(dev->machine, size, p.resident_blocks)
+               : 0;
+}
+
 bool
 allot_kernel_demand(struct allot_device *dev, const struct allot_launch *l,
                     struct allot_occupancy_query *out, struct allot_diag *d)

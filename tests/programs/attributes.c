@@ -378,9 +378,9 @@ functions(void)
         {9, 101, INVALID_VALUE},
         {10, 1, INVALID_VALUE},
         {11, 0, 0},
-        {11, 2, NOT_SUPPORTED},
-        {12, 2, NOT_SUPPORTED},
-        {13, 2, NOT_SUPPORTED},
+        {11, 2, 0},
+        {12, 2, 0},
+        {13, 2, 0},
         {11, -1, INVALID_VALUE},
         {11, 1, 0},
         {12, 1, 0},
@@ -421,7 +421,7 @@ functions(void)
     IS(BOTH("FuncSetAttribute", one, 11, 1), NOT_PERMITTED);
     OK(launch(one, stream, NULL, 0));
     IS((int)*word, 3);
-    IS(launch(two, stream, NULL, 0), NOT_SUPPORTED);
+    IS(launch(two, stream, NULL, 0), INVALID_CLUSTER);
     IS(launch(must, stream, NULL, 0), INVALID_CLUSTER);
     attribute unit = dim(4, 1, 1, 1);
     OK(launch(must, stream, &unit, 1));

@@ -368,6 +368,17 @@ int acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_st
  */
 bool acu_function_param(const struct acu_function *f, size_t i, uint64_t *offset,
                         uint64_t *bytes);
+/* Blocks of its clusters: the launch's, the kernel's own, or those set; [0] is 0: none. */
+const uint32_t *acu_launch_cluster(const struct acu_function *f,
+                                   const struct acu_launch *l);
+/* Blocks that a cluster of the kernel may have. */
+int acu_cluster_most(const struct acu_function *f);
+/* Clusters of such a launch that are resident at the same time; the largest size of which one
+ * is. */
+int acu_occupancy_clusters(struct acu_function *f, const struct acu_launch *l,
+                           int *clusters);
+int acu_occupancy_cluster_size(struct acu_function *f, const struct acu_launch *l,
+                               int *size);
 /* Resident blocks of an SM, 0 if not even one fits. */
 int acu_occupancy(struct acu_function *f, uint32_t threads, uint64_t dynamic_scratchpad,
                   int *blocks);

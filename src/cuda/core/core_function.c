@@ -61,12 +61,9 @@ acu_function_set(struct acu_function *f, int attribute, int value)
         return e;
     acu_props(p);
     const struct allot_kernel *k = f->kernel;
-    if (attribute >= ACU_FUNC_CLUSTER_WIDTH && attribute <= ACU_FUNC_CLUSTER_DEPTH) {
-        if (k->cluster[0])
-            return ACU_NOT_PERMITTED;
-        if (value > 1)
-            return acu_not_supported("a kernel in clusters of several blocks");
-    }
+    if (attribute >= ACU_FUNC_CLUSTER_WIDTH && attribute <= ACU_FUNC_CLUSTER_DEPTH &&
+        k->cluster[0])
+        return ACU_NOT_PERMITTED;
     switch (attribute) {
 #define FUNCTION(number, id, get, set, valid)                                            \
     case number:                                                                         \

@@ -78,10 +78,9 @@ static int
 refuse(struct acu_function *f, const struct acu_launch *l, enum reason reason,
        struct strbuf *why, const char *fmt, ...)
 {
-    int error = reason <= LARGE_BLOCK  ? ACU_INVALID_CONFIGURATION
-                : reason == CLUSTER    ? ACU_NOT_SUPPORTED
-                : reason == NO_CLUSTER ? ACU_INVALID_CLUSTER_SIZE
-                                       : ACU_INVALID_VALUE;
+    int error = reason <= LARGE_BLOCK ? ACU_INVALID_CONFIGURATION
+                : reason >= CLUSTER   ? ACU_INVALID_CLUSTER_SIZE
+                                      : ACU_INVALID_VALUE;
     uint8_t bit = (uint8_t)(1 << reason);
     char text[512];
     va_list ap;
@@ -166,26 +165,59 @@ check_resources(struct acu_function *f, const struct acu_launch *l, struct strbu
     return 0;
 }
 
-/* Clusters of one block are blocks. Larger ones of a launch were refused with its
- * attribute; these are the kernel's own. */
+const uint32_t *
+acu_launch_cluster(const struct acu_function *f, const struct acu_launch *l)
+{
+    return l->cluster[0]           ? l->cluster
+           : f->kernel->cluster[0] ? f->kernel->cluster
+                                   : f->cluster;
+}
+
+int
+acu_cluster_most(const struct acu_function *f)
+{
+    return f->non_portable ? 16 : 8;
+}
+
+/* CUDA has one error for all that is wrong with clusters. */
 static int
 check_cluster(struct acu_function *f, const struct acu_launch *l, struct strbuf *why)
 {
-    const uint32_t *n = f->kernel->cluster;
-    if (n[0] > 1 || n[1] > 1 || n[2] > 1)
-        return refuse(
-            f, l, CLUSTER, why,
-            "it was compiled for clusters of (%u,%u,%u) blocks "
-            "(__cluster_dims__), which are not simulated. Compile it without, or "
-            "choose a machine below compute capability 9.0, for which programs "
-            "have another kernel",
-            n[0], n[1], n[2]);
-    if (f->kernel->explicit_cluster && !n[0] && !l->cluster[0] && !f->cluster[0])
+    const uint32_t *own = f->kernel->cluster, *n = acu_launch_cluster(f, l), *g = l->grid;
+    const uint64_t blocks = (uint64_t)n[0] * n[1] * n[2];
+    struct acu_props p;
+    acu_props(&p);
+    if (f->kernel->explicit_cluster && !n[0])
         return refuse(
             f, l, NO_CLUSTER, why,
             "it was compiled to be launched in clusters (.explicitcluster), but "
-            "the launch gives no size: set cudaLaunchAttributeClusterDimension "
-            "to (1,1,1)");
+            "the launch gives no size: set cudaLaunchAttributeClusterDimension");
+    if (!n[0])
+        return 0;
+    if (own[0] && memcmp(own, n, 3 * sizeof *n))
+        return refuse(f, l, CLUSTER, why,
+                      "clusters of (%u,%u,%u) blocks, but it was compiled for (%u,%u,%u) "
+                      "(__cluster_dims__)",
+                      n[0], n[1], n[2], own[0], own[1], own[2]);
+    if (blocks == 1)
+        return 0;
+    if (p.major < 9)
+        return refuse(
+            f, l, CLUSTER, why,
+            "clusters of (%u,%u,%u) blocks: they need compute capability 9.0, and %s "
+            "has %d.%d",
+            n[0], n[1], n[2], allot_machine_name(acu.machine), p.major, p.minor);
+    if (!blocks || blocks > (uint64_t)acu_cluster_most(f))
+        return refuse(
+            f, l, CLUSTER, why,
+            "clusters of (%u,%u,%u) blocks: at most %d are portable. Up to 16 are "
+            "there for kernels that ask: cudaFuncSetAttribute with "
+            "cudaFuncAttributeNonPortableClusterSizeAllowed before the launch",
+            n[0], n[1], n[2], acu_cluster_most(f));
+    if (!f->kernel->blocks_are_clusters && (g[0] % n[0] || g[1] % n[1] || g[2] % n[2]))
+        return refuse(f, l, CLUSTER, why,
+                      "the grid cannot be divided into clusters of (%u,%u,%u) blocks",
+                      n[0], n[1], n[2]);
     return 0;
 }
 
@@ -270,7 +302,7 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
         e = check_cluster(f, l, why);
     if (e)
         return e;
-    const uint32_t *cluster = l->cluster[0] ? l->cluster : f->cluster;
+    const uint32_t *cluster = acu_launch_cluster(f, l);
     if (f->kernel->nparams && !l->args)
         return ACU_INVALID_VALUE;
     struct allot_launch a = {.module = f->ptx,
@@ -360,5 +392,49 @@ acu_occupancy(struct acu_function *f, uint32_t threads, uint64_t dynamic_scratch
                              .block = {threads, 1, 1},
                              .dynamic_scratchpad = (uint32_t)dynamic_scratchpad};
     *blocks = (int)allot_resident_blocks_sm(acu.device, &l, NULL);
+    return 0;
+}
+
+int
+acu_occupancy_clusters(struct acu_function *f, const struct acu_launch *l, int *clusters)
+{
+    struct acu_props p;
+    int e = acu_function_load(f);
+    if (e)
+        return e;
+    acu_props(&p);
+    const uint32_t *n = acu_launch_cluster(f, l);
+    const uint64_t blocks = n[0] ? (uint64_t)n[0] * n[1] * n[2] : 1;
+    *clusters = 0;
+    if (!blocks || blocks > (uint64_t)acu_cluster_most(f))
+        return ACU_INVALID_CLUSTER_SIZE;
+    struct allot_launch a = {.module = f->ptx,
+                             .kernel = f->name,
+                             .block = {l->block[0], l->block[1], l->block[2]},
+                             .dynamic_scratchpad = l->dynamic_scratchpad};
+    if (p.major < 9)
+        return ACU_NOT_SUPPORTED;
+    *clusters = (int)allot_resident_clusters(acu.device, &a, (uint32_t)blocks, NULL);
+    return 0;
+}
+
+/* The largest that fits: one cluster of it can be resident. */
+int
+acu_occupancy_cluster_size(struct acu_function *f, const struct acu_launch *l, int *size)
+{
+    struct acu_launch one = *l;
+    int n = 0;
+    for (int s = 16; s > 1; s /= 2) {
+        const uint32_t dims[3] = {(uint32_t)s, 1, 1};
+        if (s > acu_cluster_most(f))
+            continue;
+        memcpy(one.cluster, dims, sizeof one.cluster);
+        int e = acu_occupancy_clusters(f, &one, &n);
+        if (e || n) {
+            *size = s;
+            return e;
+        }
+    }
+    *size = 1;
     return 0;
 }

@@ -205,21 +205,63 @@ cudaLaunchCooperativeKernelMultiDevice(struct multi_launch *list, unsigned n,
 
 /* -- launches with attributes -- */
 
+/* What the configuration's attributes say; the rest of the launch is as it was. */
 static int
-launch_ex(const struct rt_launch_config *c, const void *f, void **args)
+launch_attributes(const struct rt_launch_config *c, struct acu_launch *l)
 {
-    struct acu_launch l = {0};
     if (!c || (c->nattributes && !c->attributes))
         return ACU_INVALID_VALUE;
     if (!acu_stream_valid(c->stream))
         return ACU_INVALID_HANDLE;
     for (unsigned i = 0; i < c->nattributes; i++) {
         const struct rt_launch_attribute *a = &c->attributes[i];
-        int e = acu_launch_attribute(&l, ACU_ON_LAUNCH, acu_capturing(c->stream), a->id,
+        int e = acu_launch_attribute(l, ACU_ON_LAUNCH, acu_capturing(c->stream), a->id,
                                      a->value);
         if (e)
             return e;
     }
+    return 0;
+}
+
+static int
+clusters(int *n, const void *f, const struct rt_launch_config *c,
+         int (*ask)(struct acu_function *, const struct acu_launch *, int *))
+{
+    struct acu_launch l = {0};
+    if (!n)
+        return ACU_INVALID_VALUE;
+    struct acu_function *k = acu_function_find(f);
+    if (!k)
+        return ACU_INVALID_DEVICE_FUNCTION;
+    int e = launch_attributes(c, &l);
+    if (e)
+        return e;
+    const uint32_t block[3] = {c->block.x, c->block.y, c->block.z};
+    memcpy(l.block, block, sizeof l.block);
+    l.dynamic_scratchpad = (uint32_t)c->dynamic_smem;
+    return ask(k, &l, n);
+}
+
+EXPORT int
+cudaOccupancyMaxActiveClusters(int *n, const void *f, const struct rt_launch_config *c)
+{
+    CALL(clusters(n, f, c, acu_occupancy_clusters));
+}
+
+EXPORT int
+cudaOccupancyMaxPotentialClusterSize(int *size, const void *f,
+                                     const struct rt_launch_config *c)
+{
+    CALL(clusters(size, f, c, acu_occupancy_cluster_size));
+}
+
+static int
+launch_ex(const struct rt_launch_config *c, const void *f, void **args)
+{
+    struct acu_launch l = {0};
+    int e = launch_attributes(c, &l);
+    if (e)
+        return e;
     return launch_as(&l, f, c->grid, c->block, args, c->dynamic_smem, c->stream,
                      l.cooperative ? LAUNCH_COOPERATIVE : LAUNCH_CALL);
 }

@@ -652,24 +652,58 @@ cuLaunchCooperativeKernel(struct acu_function *f, unsigned gx, unsigned gy, unsi
 }
 
 static int
-launch_config(const struct drv_config *c, struct acu_function *f, void **params,
-              void **extra)
+config_launch(const struct drv_config *c, struct acu_launch *l)
 {
     if (!c || (c->nattributes && !c->attributes))
         return ACU_INVALID_VALUE;
-    struct acu_launch l = {.grid = {c->grid[0], c->grid[1], c->grid[2]},
-                           .block = {c->block[0], c->block[1], c->block[2]},
-                           .dynamic_scratchpad = c->smem};
+    *l = (struct acu_launch){.grid = {c->grid[0], c->grid[1], c->grid[2]},
+                             .block = {c->block[0], c->block[1], c->block[2]},
+                             .dynamic_scratchpad = c->smem};
     if (!acu_stream_valid(c->stream))
         return ACU_INVALID_HANDLE;
     for (unsigned i = 0; i < c->nattributes; i++) {
         const struct drv_attribute *a = &c->attributes[i];
-        int e = acu_launch_attribute(&l, ACU_ON_LAUNCH, acu_capturing(c->stream), a->id,
+        int e = acu_launch_attribute(l, ACU_ON_LAUNCH, acu_capturing(c->stream), a->id,
                                      a->value);
         if (e)
             return e;
     }
-    return drv_launch(f, &l, c->stream, params, extra);
+    return 0;
+}
+
+static int
+launch_config(const struct drv_config *c, struct acu_function *f, void **params,
+              void **extra)
+{
+    struct acu_launch l;
+    int e = config_launch(c, &l);
+    return e ? e : drv_launch(f, &l, c->stream, params, extra);
+}
+
+static int
+clusters(int *n, struct acu_function *f, const struct drv_config *c,
+         int (*ask)(struct acu_function *, const struct acu_launch *, int *))
+{
+    struct acu_launch l;
+    if (!n)
+        return ACU_INVALID_VALUE;
+    if (!drv_function_valid(f))
+        return ACU_INVALID_HANDLE;
+    int e = config_launch(c, &l);
+    return e ? e : ask(f, &l, n);
+}
+
+CU
+cuOccupancyMaxActiveClusters(int *n, struct acu_function *f, const struct drv_config *c)
+{
+    CALL(clusters(n, f, c, acu_occupancy_clusters));
+}
+
+CU
+cuOccupancyMaxPotentialClusterSize(int *size, struct acu_function *f,
+                                   const struct drv_config *c)
+{
+    CALL(clusters(size, f, c, acu_occupancy_cluster_size));
 }
 
 CU

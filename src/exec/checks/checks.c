@@ -145,11 +145,10 @@ void
 checks_print_who(const struct exec_grid *g, const struct check_who *who,
                  struct strbuf *out)
 {
-    struct exec_dim n = g->grid, b = g->block;
+    const struct exec_dim at = exec_block_place(g, who->block), b = g->block;
     uint32_t t = who->thread;
-    strbuf_printf(out, "block (%u,%u,%u), thread (%u,%u,%u)", who->block % n.x,
-                  who->block / n.x % n.y, who->block / n.x / n.y, t % b.x, t / b.x % b.y,
-                  t / b.x / b.y);
+    strbuf_printf(out, "block (%u,%u,%u), thread (%u,%u,%u)", at.x, at.y, at.z, t % b.x,
+                  t / b.x % b.y, t / b.x / b.y);
 }
 
 static void

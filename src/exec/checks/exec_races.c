@@ -279,14 +279,13 @@ exec_race_warning(struct exec_grid *g,
     } else {
         strbuf_printf(&where, "global memory at 0x%llx", (unsigned long long)r->addr);
     }
-    struct exec_dim n = g->grid;
+    const struct exec_dim at = exec_block_place(g, r->block);
     struct diag *d = diag_add(
         g->diag, DIAG_WARNING, &loc,
         "kernel '%s', block (%u,%u,%u): warp %u %s and warp %u %s %s without a barrier "
         "between them",
-        p->entry->name, r->block % n.x, r->block / n.x % n.y, r->block / n.x / n.y,
-        r->warp[0], r->store[0] ? "writes" : "reads", r->warp[1],
-        r->store[1] ? "writes" : "reads", where.s);
+        p->entry->name, at.x, at.y, at.z, r->warp[0], r->store[0] ? "writes" : "reads",
+        r->warp[1], r->store[1] ? "writes" : "reads", where.s);
     diag_hint(g->diag, d,
               "which comes first differs from card to card, and here with "
               "functional.quantum; put a barrier between them, or use atomics");

@@ -135,8 +135,9 @@ static decode_fn *
 find_row(const char *mnemonic)
 {
     static const struct decode_row *const tables[] = {
-        decode_memory, decode_control, decode_warp,   decode_texture, decode_async,
-        decode_stack,  decode_video,   decode_tensor, decode_tile,    decode_lop3};
+        decode_memory, decode_control, decode_warp,    decode_texture,
+        decode_async,  decode_stack,   decode_video,   decode_tensor,
+        decode_tile,   decode_lop3,    decode_cluster, decode_mbarrier};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct decode_row *r = tables[t]; r->mnemonic; r++)
             if (!strcmp(r->mnemonic, mnemonic))
@@ -149,6 +150,8 @@ find_row(const char *mnemonic)
 static decode_fn *
 find_decoder(const struct ptx_op_info *info)
 {
+    if (ptx_suffixes[info - ptx_ops])
+        return decode_suffixed;
     decode_fn *fn = find_row(info->mnemonic);
     if (!fn && info->flags & PTX_EXTENSION)
         fn = find_row("extension");
@@ -468,26 +471,6 @@ exec_fusions(const struct exec_prog *p, struct arena *mem)
     return v;
 }
 
-/* Clusters of several blocks are resident together and read each other's scratchpad: a
- * kernel that asks for them is another kernel without. */
-static bool
-decode_cluster(const struct ptx_func *f, struct diag_sink *diag)
-{
-    const uint32_t *n = f->cluster;
-    struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
-    if (n[0] <= 1 && n[1] <= 1 && n[2] <= 1)
-        return true;
-    struct diag *g = diag_add(diag, DIAG_ERROR, &loc,
-                              "kernel '%s' runs in clusters of %u x %u x %u blocks "
-                              "(.reqnctapercluster); clusters of several blocks are not "
-                              "simulated",
-                              f->name, n[0], n[1], n[2]);
-    diag_hint(diag, g,
-              "build it without __cluster_dims__, or with clusters of 1 x 1 x 1; other "
-              "kernels of the file run");
-    return false;
-}
-
 /* A form of a later target or version than the file's runs here all the same: files for
  * simulators name old targets. It is warned of, once a kernel. */
 static void
@@ -511,10 +494,6 @@ exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *d
     p->param_bytes = (uint32_t)f->param_bytes;
     if (!f->is_entry || !f->has_body) {
         diag_add(diag, DIAG_ERROR, &loc, "'%s' is no kernel with a body", f->name);
-        exec_prog_free(p);
-        return NULL;
-    }
-    if (!decode_cluster(f, diag)) {
         exec_prog_free(p);
         return NULL;
     }

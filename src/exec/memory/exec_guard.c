@@ -112,7 +112,7 @@ exec_guard_warnings(struct exec_grid *g,
                     void *user)
 {
     const struct exec_prog *p = g->prog;
-    struct exec_dim b = g->block, n = g->grid;
+    struct exec_dim b = g->block;
     if (g->guard.n)
         qsort(g->guard.v, g->guard.n, sizeof *g->guard.v, by_pc);
     for (size_t i = 0; i < g->guard.n; i++) {
@@ -120,6 +120,7 @@ exec_guard_warnings(struct exec_grid *g,
         struct diag_loc loc = exec_loc(p, r->pc);
         if (!tell(user, p->entry->name, &loc))
             continue;
+        const struct exec_dim at = exec_block_place(g, r->block);
         struct strbuf near = {0};
         exec_fault_near(g, r->addr, r->bytes, &near);
         diag_add(g->diag, DIAG_WARNING, &loc,
@@ -128,9 +129,8 @@ exec_guard_warnings(struct exec_grid *g,
                  p->entry->name, (unsigned long long)r->count,
                  r->write ? "writes outside of allocations were dropped"
                           : "reads outside of allocations gave 0",
-                 r->block % n.x, r->block / n.x % n.y, r->block / n.x / n.y,
-                 r->thread % b.x, r->thread / b.x % b.y, r->thread / b.x / b.y, r->bytes,
-                 (unsigned long long)r->addr, near.s);
+                 at.x, at.y, at.z, r->thread % b.x, r->thread / b.x % b.y,
+                 r->thread / b.x / b.y, r->bytes, (unsigned long long)r->addr, near.s);
         exec_note_source(p, r->pc, g->diag);
         strbuf_free(&near);
     }

@@ -17,6 +17,9 @@
 #define DEV_CONST_BASE 0x03000000u
 #define DEV_PARAM_BASE 0x04000000u
 #define DEV_WINDOW 0x01000000u
+/* The scratchpads of a cluster in the window of shared memory: that of the block of rank r
+ * from (r + 1) * DEV_RANK on, and a block's own from 0 on too. */
+#define DEV_RANK 0x00080000u
 #define DEV_GLOBAL_BASE 0x10000000u /* global memory starts here and grows upward */
 #define DEV_ALIGN 256u              /* alignment of allocations */
 

@@ -93,6 +93,8 @@ simt_exit(struct exec_warp *w, uint32_t lanes, struct exec_step *s)
     for (uint32_t i = 0; i < w->sp; i++)
         w->stack[i].mask &= ~lanes;
     settle(w, s);
+    if (w->cta->cluster)
+        exec_cluster_exit(w);
 }
 
 void
@@ -563,11 +565,9 @@ exec_barrier_exit(struct exec_warp *w, struct exec_step *s)
     }
 }
 
-/* The lanes of the warp that come to a barrier together, 0: others are still on their way.
- */
-static uint32_t
-gather(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-       struct exec_step *s)
+uint32_t
+exec_gather(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+            struct exec_step *s)
 {
     if (!w->sp)
         return mask;
@@ -603,7 +603,7 @@ h_scratch(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
           struct exec_step *s)
 {
     struct exec_cta *c = w->cta;
-    if (!(mask = gather(w, in, mask, s)))
+    if (!(mask = exec_gather(w, in, mask, s)))
         return EXEC_OK;
     const unsigned first = (unsigned)bit_lowest(mask);
     if (in->sub == SCRATCH_ALLOC && c->holds)
@@ -629,7 +629,7 @@ static enum exec_result
 h_bar(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
 {
     struct exec_cta *c = w->cta;
-    if (!(mask = gather(w, in, mask, s)))
+    if (!(mask = exec_gather(w, in, mask, s)))
         return EXEC_OK;
     unsigned first = (unsigned)bit_lowest(mask);
     uint32_t id = ((const uint32_t *)row(w, in->s[0]))[first];

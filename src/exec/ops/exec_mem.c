@@ -99,10 +99,55 @@ mem_global_ok(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     return true;
 }
 
+/* Is an access to another block's scratchpad allowed? NULL: yes; else why not. */
+static const char *
+remote_why(const struct exec_warp *w, const struct exec_inst *in, uint64_t addr,
+           unsigned bytes)
+{
+    uint64_t at;
+    const struct exec_cta *c = exec_shared_owner(w, addr, &at);
+    if (in->space == PTX_SPACE_SHARED && !(in->flags & IF_CLUSTER))
+        return "it lies in the scratchpad of another block of the cluster, which needs "
+               ".shared::cluster or a generic address";
+    return !c                 ? "the cluster has no block of that rank"
+           : !c->live_warps   ? "that block of the cluster has ended"
+           : at & (bytes - 1) ? "it is misaligned"
+           : bytes > c->shared_bytes || at > c->shared_bytes - bytes
+               ? "it lies outside of that block's scratchpad"
+               : NULL;
+}
+
+static enum exec_result
+blame_remote(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
+             uint64_t addr, unsigned bytes, const char *why)
+{
+    const unsigned rank = (unsigned)(addr / DEV_RANK - 1);
+    const struct exec_cluster *k = w->cta->cluster;
+    enum exec_result r = exec_fault(
+        w, in, lane,
+        rank < k->n && !k->cta[rank]->live_warps
+            ? "let blocks end behind a barrier.cluster that comes after the last access"
+            : NULL,
+        "access of %u bytes at byte %llu of the scratchpad of rank %u: %s", bytes,
+        (unsigned long long)(addr % DEV_RANK), rank, why);
+    w->cta->failure = ALLOT_FAULT_ADDRESS;
+    return r;
+}
+
 enum exec_result
 mem_blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
           const struct exec_access *x, unsigned bytes)
 {
+    FOR_BITS(i, mask & x->remote)
+    {
+        const char *why = remote_why(w, in, x->addr[i], bytes);
+        if (why)
+            return blame_remote(w, in, (unsigned)i, x->addr[i], bytes, why);
+    }
+    mask &= ~x->remote;
+    if (!mask)
+        return exec_fault(w, in, (unsigned)bit_lowest(x->remote), NULL,
+                          "this access is not allowed");
     FOR_BITS(i, mask)
     {
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
@@ -150,12 +195,22 @@ mem_put_element(struct exec_warp *w, const struct exec_inst *in, unsigned e,
 
 /* -- host addresses -- */
 
+uint8_t *
+mem_host(const struct exec_warp *w, unsigned space, uint64_t addr)
+{
+    if (space != PTX_SPACE_SHARED || addr < DEV_RANK)
+        return host_base(w, space) + addr;
+    uint64_t at;
+    const struct exec_cta *c = exec_shared_owner(w, addr, &at);
+    return c->shared + at;
+}
+
 static uint64_t
 lane_read(const struct exec_warp *w, unsigned space, uint64_t addr, unsigned lane,
           unsigned size)
 {
     if (space != PTX_SPACE_LOCAL)
-        return read_element(host_base(w, space) + addr, size);
+        return read_element(mem_host(w, space, addr), size);
     const uint8_t *p = w->local + ((size_t)(addr / 4) * LANES + lane) * 4;
     if (size < 8)
         return read_element(p + addr % 4, size);
@@ -167,7 +222,7 @@ lane_write(struct exec_warp *w, unsigned space, uint64_t addr, unsigned lane,
            unsigned size, uint64_t v)
 {
     if (space != PTX_SPACE_LOCAL) {
-        write_element(host_base(w, space) + addr, size, v);
+        write_element(mem_host(w, space, addr), size, v);
         return;
     }
     uint8_t *p = w->local + ((size_t)(addr / 4) * LANES + lane) * 4;
@@ -181,10 +236,30 @@ lane_write(struct exec_warp *w, unsigned space, uint64_t addr, unsigned lane,
 
 /* -- any access: finds spaces, checks; leaves the lanes' addresses in the access -- */
 
+/* Lanes whose address names the scratchpad of a rank: the block's own becomes an ordinary
+ * one, others are remote. */
+static void
+find_remote(const struct exec_warp *w, uint32_t mask, struct exec_access *x)
+{
+    FOR_BITS(i, mask)
+    {
+        uint64_t at;
+        if ((x->space ? x->space : x->lane_space[i]) != PTX_SPACE_SHARED ||
+            x->addr[i] < DEV_RANK)
+            continue;
+        if (exec_shared_owner(w, x->addr[i], &at) == w->cta)
+            x->addr[i] = at;
+        else
+            x->remote |= 1u << i;
+    }
+    x->mask &= ~x->remote;
+}
+
 void
 mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             struct exec_access *x)
 {
+    const bool cluster = w->cta->cluster && w->cta->cluster->n > 1;
     mem_addresses(w, in, mask, x->addr);
     x->space = in->space;
     x->bytes = (uint8_t)(in->esize * in->nvec);
@@ -193,8 +268,12 @@ mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask
     x->atomic = in->kind == MEM_ATOMIC;
     x->cache = in->cache;
     x->mask = mask;
-    if (in->space != PTX_SPACE_NONE)
+    x->remote = 0;
+    if (in->space != PTX_SPACE_NONE) {
+        if (cluster && in->space == PTX_SPACE_SHARED)
+            find_remote(w, mask, x);
         return;
+    }
     unsigned first = PTX_SPACE_NONE;
     bool mixed = false;
     for (int i = 0; i < LANES; i++) {
@@ -205,6 +284,8 @@ mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask
     }
     if (!mixed)
         x->space = (uint8_t)first;
+    if (cluster && (mixed || first == PTX_SPACE_SHARED))
+        find_remote(w, mask, x);
 }
 
 bool
@@ -220,6 +301,11 @@ mem_allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     FOR_BITS(i, mask)
     {
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
+        if (x->remote >> i & 1) {
+            if (remote_why(w, in, x->addr[i], bytes))
+                return false;
+            continue;
+        }
         if (!mem_lane_ok(w, space, x->addr[i], bytes) ||
             (in->kind != MEM_LOAD &&
              (space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM)))
@@ -919,6 +1005,8 @@ decode_address(struct decoder *d, const struct ptx_operand *o, unsigned space)
             return decode_refuse(d, "an address register has 32 or 64 bits");
     }
     x->space = (uint8_t)space;
+    if (d->in->mod[PTX_MG_SPACE] == PTX_SPACE_SS_SHARED_CLUSTER)
+        x->flags |= IF_CLUSTER;
     if ((space != PTX_SPACE_NONE && space != PTX_SPACE_GLOBAL) ||
         d->fi->f->module->address_size == 32)
         x->flags |= IF_WRAP;

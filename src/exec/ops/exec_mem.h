@@ -61,6 +61,8 @@ void mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t
                  struct exec_access *x);
 bool mem_allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                  const struct exec_access *x);
+/* The byte at an allowed address of a space but LOCAL, in whichever block. */
+uint8_t *mem_host(const struct exec_warp *w, unsigned space, uint64_t addr);
 /* The address operand into d->out; space: what the instruction names, NONE: generic. */
 bool decode_address(struct decoder *d, const struct ptx_operand *o, unsigned space);
 /* Data register e of the instruction. */
@@ -86,6 +88,7 @@ void guard_add(struct guard_reads *all, const struct guard_read *r);
 void tile_access(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                  struct exec_access *x);
 
+bool decode_mbarrier_copies(struct decoder *d); /* cp.async.mbarrier.arrive */
 /* What the instruction does with an mbarrier. */
 enum { EXEC_MBARRIER_NONE, EXEC_MBARRIER_INIT, EXEC_MBARRIER_INVAL, EXEC_MBARRIER_USE };
 int exec_mbarrier_use(const struct exec_inst *in);

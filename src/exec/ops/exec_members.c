@@ -100,7 +100,7 @@ exec_stranger_warnings(struct exec_grid *g,
                        void *user)
 {
     const struct exec_prog *p = g->prog;
-    struct exec_dim b = g->block, n = g->grid;
+    struct exec_dim b = g->block;
     if (g->strangers.n)
         qsort(g->strangers.v, g->strangers.n, sizeof *g->strangers.v, by_pc);
     for (size_t i = 0; tell && i < g->strangers.n; i++) {
@@ -108,13 +108,13 @@ exec_stranger_warnings(struct exec_grid *g,
         struct diag_loc loc = exec_loc(p, x->pc);
         if (!tell(user, p->entry->name, &loc))
             continue;
+        const struct exec_dim at = exec_block_place(g, x->block);
         struct diag *d = diag_add(
             g->diag, DIAG_WARNING, &loc,
             "kernel '%s': block (%u,%u,%u), thread (%u,%u,%u), lane %u executes this with "
             "the member mask 0x%08x, which does not name it: undefined on a card",
-            p->entry->name, x->block % n.x, x->block / n.x % n.y, x->block / n.x / n.y,
-            x->thread % b.x, x->thread / b.x % b.y, x->thread / b.x / b.y,
-            x->thread % LANES, x->mask);
+            p->entry->name, at.x, at.y, at.z, x->thread % b.x, x->thread / b.x % b.y,
+            x->thread / b.x / b.y, x->thread % LANES, x->mask);
         diag_hint(g->diag, d,
                   "the mask must be that of the threads that come here, such as what "
                   "__ballot_sync gave for the same condition");

@@ -469,6 +469,9 @@ h_isspacep(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         bool yes = in->space == PTX_SPACE_GLOBAL
                        ? v - DEV_SHARED_BASE >= 4ull * DEV_WINDOW
                        : v - base < DEV_WINDOW;
+        uint64_t at;
+        if (yes && in->space == PTX_SPACE_SHARED && !(in->flags & IF_CLUSTER))
+            yes = exec_shared_owner(w, v - base, &at) == w->cta;
         r |= (uint32_t)yes << i;
     }
     set_pred(row(w, in->d[0]), mask, r);
@@ -833,6 +836,8 @@ dec_isspacep(struct decoder *d)
     d->out->s[0] = decode_row(d, &in->ops[1], PTX_U64, &wide);
     d->out->aux = wide;
     d->out->space = (uint8_t)ptx_inst_space(in);
+    if (in->mod[PTX_MG_SPACE] == PTX_SPACE_SS_SHARED_CLUSTER)
+        d->out->flags |= IF_CLUSTER;
     d->out->fn = h_isspacep;
     d->out->form = FORM_PURE;
     if (!d->out->space)

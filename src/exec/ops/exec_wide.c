@@ -83,7 +83,7 @@ h_atom128(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         if (space == PTX_SPACE_LOCAL)
             return exec_fault(w, in, (unsigned)i, NULL,
                               "128-bit atomics work on global and shared memory only");
-        uint8_t *m = host_base(w, space) + x->addr[i];
+        uint8_t *m = mem_host(w, space, x->addr[i]);
         uint64_t old[2], b[2], c[2];
         memcpy(old, m, 16);
         for (int k = 0; k < 2; k++) {

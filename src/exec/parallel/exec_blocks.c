@@ -235,8 +235,7 @@ run_blocks(void *user, unsigned thread)
         if (k >= t->end)
             return;
         if (!m->cta) {
-            m->cta = exec_cta_new(&m->g);
-            m->cta->log = &m->log;
+            m->cta = exec_unit_new(&m->g, &m->log);
         }
         uint64_t end = t->end - k < t->chunk ? t->end : k + t->chunk;
         for (; k < end && !t->failed; k++)
@@ -389,8 +388,9 @@ exec_team_wave(struct exec_grid *g, uint64_t done, uint64_t blocks)
         for (size_t k = 0; !commits && k < m->foot.nsaved; k++)
             roll_back(t, &m->foot.saved.v[k]);
         race_watch_drop(m->watch);
-        if (m->cta)
-            members_hand_over(m->cta, commits ? g : NULL);
+        for (uint32_t k = 0; m->cta && k < exec_cluster_blocks(g); k++)
+            members_hand_over(m->cta->unit ? m->cta->unit->cta[k] : m->cta,
+                              commits ? g : NULL);
         if (commits)
             races_merge(g, &m->g);
         diag_free(&m->diag);
@@ -415,7 +415,7 @@ exec_team_end(struct exec_grid *g)
 {
     for (unsigned i = 0; i < g->team->n; i++) {
         struct member *m = &g->team->member[i];
-        exec_cta_free(m->cta);
+        exec_unit_free(m->cta);
         m->cta = NULL;
         race_watch_free(m->watch);
         m->watch = NULL;

@@ -17,6 +17,11 @@ enum {
     TURN = 1 << 22,          /* instructions of a block before others are begun */
     TURN_TOGETHER = 1 << 15, /* of one of several that wait for each other */
     MAX_RUNNING = 1 << 14,   /* blocks at once */
+    /* Times that warps which wait for phases of mbarriers are let go, with nothing else that
+     * can move: a turn's, and those after which they wait for ever. Other blocks have been
+     * begun by then, which may set what the loop around the wait looks at. */
+    WAIT_TURN = 1 << 14,
+    PATIENCE = 8 * WAIT_TURN,
 };
 
 static size_t
@@ -103,6 +108,9 @@ exec_cta_free(struct exec_cta *c)
     members_hand_over(c, c->grid);
     free(c->ex->range);
     free(c->ex->owner);
+    exec_cluster_free(c->ex->alone);
+    vec_free(&c->ex->jobs);
+    vec_free(&c->ex->spans);
     free(c->ex->rows);
     free(c->ex);
     free(c->shared);
@@ -130,6 +138,12 @@ static uint32_t
 dim_of(struct exec_dim d, unsigned comp)
 {
     return comp == 0 ? d.x : comp == 1 ? d.y : comp == 2 ? d.z : 0;
+}
+
+static uint32_t
+cluster_dim(const struct exec_grid *g, unsigned comp)
+{
+    return g->cluster.x && comp < 3 ? dim_of(g->cluster, comp) : 1;
 }
 
 /* Thread indices of a warp's lanes; threads are numbered x fastest. Lanes beyond the
@@ -195,18 +209,24 @@ fill_sreg(const struct exec_cta *c, const struct exec_warp *w, const struct sreg
     case PTX_SREG_DYNAMIC_SMEM_SIZE:
         fill32(d, g->dynamic_shared);
         break;
-    /* Clusters are of one block, which is what the ISA says of a kernel without them. */
+    /* Without clusters a block is one, as the ISA says. */
     case PTX_SREG_CLUSTERID:
-        fill32(d, dim_of(c->ctaid, r->comp));
+        fill32(d, dim_of(c->ctaid, r->comp) / cluster_dim(g, r->comp));
         break;
     case PTX_SREG_NCLUSTERID:
-        fill32(d, dim_of(g->grid, r->comp));
+        fill32(d, dim_of(g->grid, r->comp) / cluster_dim(g, r->comp));
+        break;
+    case PTX_SREG_CLUSTER_CTAID:
+        fill32(d, dim_of(c->ctaid, r->comp) % cluster_dim(g, r->comp));
         break;
     case PTX_SREG_CLUSTER_NCTAID:
-        fill32(d, r->comp < 3);
+        fill32(d, r->comp < 3 ? cluster_dim(g, r->comp) : 0);
+        break;
+    case PTX_SREG_CLUSTER_CTARANK:
+        fill32(d, c->rank);
         break;
     case PTX_SREG_CLUSTER_NCTARANK:
-        fill32(d, 1);
+        fill32(d, exec_cluster_blocks(g));
         break;
     case PTX_SREG_IS_EXPLICIT_CLUSTER: /* a predicate: a mask of lanes */
         fill32(d, exec_explicit_cluster(g) ? FULL_MASK : 0);
@@ -225,7 +245,27 @@ static bool
 differs(const struct sreg_row *r)
 {
     return r->sreg == PTX_SREG_CTAID || r->sreg == PTX_SREG_CLUSTERID ||
+           r->sreg == PTX_SREG_CLUSTER_CTAID || r->sreg == PTX_SREG_CLUSTER_CTARANK ||
            r->sreg == PTX_SREG_SMID;
+}
+
+static struct exec_dim
+place_in(uint32_t i, struct exec_dim d)
+{
+    return (struct exec_dim){i % d.x, i / d.x % d.y, i / d.x / d.y};
+}
+
+struct exec_dim
+exec_block_place(const struct exec_grid *g, uint32_t id)
+{
+    const uint32_t n = exec_cluster_blocks(g);
+    if (n == 1)
+        return place_in(id, g->grid);
+    const struct exec_dim d = g->cluster;
+    const struct exec_dim k = place_in(
+        id / n, (struct exec_dim){g->grid.x / d.x, g->grid.y / d.y, g->grid.z / d.z});
+    const struct exec_dim b = place_in(id % n, d);
+    return (struct exec_dim){k.x * d.x + b.x, k.y * d.y + b.y, k.z * d.z + b.z};
 }
 
 void
@@ -235,9 +275,9 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
     const struct exec_prog *p = g->prog;
     const struct prog_priv *pp = p->priv;
     c->id = id;
-    c->ctaid.x = id % g->grid.x;
-    c->ctaid.y = id / g->grid.x % g->grid.y;
-    c->ctaid.z = id / g->grid.x / g->grid.y;
+    c->ctaid = exec_block_place(g, id);
+    c->rank = id % exec_cluster_blocks(g);
+    c->cluster = NULL;
     c->live_warps = c->nwarps;
     memset(c->shared, 0, c->shared_bytes);
     memset(c->ex->bar, 0, sizeof c->ex->bar);
@@ -256,6 +296,8 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
         w->state = EXEC_READY;
         w->sp = 0;
         w->barrier = 0;
+        w->came = w->due = 0;
+        w->all_came = false;
         w->local_base = 0;
         while (w->depth)
             free(w->frame[--w->depth].saved);
@@ -289,6 +331,8 @@ exec_step(struct exec_warp *w, struct exec_step *s)
     s->active = active;
     s->mask = mask;
     s->access.async = false;
+    s->access.remote = 0;
+    s->njobs = 0;
     s->jumped = s->has_access = s->warp_done = s->cta_done = false;
     s->ended = 0;
     s->woken = 0;
@@ -341,14 +385,25 @@ over_limit(struct exec_grid *g, const struct exec_cta *c)
     return EXEC_FAULT;
 }
 
+/* One block of several: the first that has warps left. */
 static enum exec_result
-stuck(struct exec_grid *g, const struct exec_cta *c)
+stuck(struct exec_grid *g, struct exec_cta *const *cta, uint32_t n)
 {
     struct strbuf b = {0};
+    uint32_t first = 0;
+    while (first + 1 < n && !cta[first]->live_warps)
+        first++;
+    const struct exec_cta *c = cta[first];
     exec_explain_cta(c, &b);
+    for (uint32_t k = first + 1; k < n; k++)
+        if (cta[k]->live_warps) {
+            strbuf_printf(&b, "; block (%u,%u,%u): ", cta[k]->ctaid.x, cta[k]->ctaid.y,
+                          cta[k]->ctaid.z);
+            exec_explain_cta(cta[k], &b);
+        }
     uint32_t pc = 0;
     for (uint32_t i = c->nwarps; i-- > 0;)
-        if (c->warp[i].state == EXEC_BARRIER)
+        if (c->warp[i].state == EXEC_BARRIER || c->warp[i].state == EXEC_MBARRIER)
             pc = c->warp[i].barrier_pc;
     struct diag_loc loc = exec_loc(g->prog, pc);
     diag_add(g->diag, DIAG_ERROR, &loc,
@@ -366,6 +421,7 @@ go_on(struct exec_grid *g, uint64_t done)
 {
     g->ask_at = g->n_warp_inst + ASK_EVERY;
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+    done *= exec_cluster_blocks(g);
     if (!g->keep_going || g->keep_going(g->user, done, blocks))
         return true;
     const struct exec_warp *w = g->at ? exec_some_warp(g->at) : NULL;
@@ -424,8 +480,81 @@ run_warp(struct exec_warp *w, struct exec_step *s, uint64_t n,
     return r;
 }
 
-/* Lets the block run until it ends, or for about `turn` instructions. own: NULL, or a watch
- * of this block. */
+/* Blocks that run together: the block, or those of its cluster. */
+static struct exec_cta *const *
+together(struct exec_cta *const *c, uint32_t *n)
+{
+    const struct exec_cluster *k = (*c)->cluster;
+    *n = k ? k->n : 1;
+    return k ? k->cta : c;
+}
+
+bool
+exec_unit_lives(const struct exec_cta *c)
+{
+    for (uint32_t i = 0; c->cluster && i < c->cluster->n; i++)
+        if (c->cluster->cta[i]->live_warps)
+            return true;
+    return c->live_warps;
+}
+
+/* A turn of each warp of the block that can run. *moved: there was one. */
+static enum exec_result
+turns(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t quantum,
+      const struct exec_watch *own, bool *moved)
+{
+    for (uint32_t i = 0; i < c->nwarps; i++) {
+        struct exec_warp *w = &c->warp[i];
+        if (w->state == EXEC_MBARRIER)
+            exec_mbarrier_resume(w, false);
+        if (w->state != EXEC_READY)
+            continue;
+        *moved = true;
+        uint64_t n = quantum;
+        if (g->limit) {
+            uint64_t so_far = g->n_warp_inst + c->n_warp_inst;
+            if (so_far >= g->limit) {
+                tally(g, c);
+                return over_limit(g, c);
+            }
+            if (g->limit - so_far < n)
+                n = g->limit - so_far;
+        }
+        enum exec_result r = run_warp(w, s, n, own);
+        if (r != EXEC_OK) {
+            tally(g, c);
+            g->failure = c->failure;
+            return r;
+        }
+    }
+    tally(g, c);
+    return EXEC_OK;
+}
+
+/* No warp of these blocks can run. If some wait for phases of mbarriers, their time is over;
+ * false: none does, or they have been let go so often, with nothing happening to any of the
+ * mbarriers, that they wait for ever. *turn: it is time for other blocks. */
+static bool
+time_is_over(struct exec_cta *const *cta, uint32_t n, struct exec_patience *p, bool *turn)
+{
+    uint64_t changes = 0;
+    for (uint32_t k = 0; k < n; k++)
+        changes += cta[k]->mbarrier_changes;
+    p->times = changes == p->changes ? p->times + 1 : 0;
+    p->changes = changes;
+    *turn = p->times % WAIT_TURN == WAIT_TURN - 1;
+    bool any = false;
+    for (uint32_t k = 0; k < n && p->times < PATIENCE; k++)
+        for (uint32_t i = 0; i < cta[k]->nwarps; i++)
+            if (cta[k]->warp[i].state == EXEC_MBARRIER) {
+                exec_mbarrier_resume(&cta[k]->warp[i], true);
+                any = true;
+            }
+    return any;
+}
+
+/* Lets the block, or its cluster, run until it ends, or for about `turn` instructions. own:
+ * NULL, or a watch of this block. */
 static enum exec_result
 run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t done,
         uint64_t turn, const struct exec_watch *own)
@@ -433,45 +562,66 @@ run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t d
     uint64_t until = g->n_warp_inst + turn;
     g->at = c;
     uint64_t quantum = g->quantum ? g->quantum : QUANTUM_MOST;
-    quick_start(c);
-    while (c->live_warps && g->n_warp_inst < until) {
+    uint32_t n;
+    struct exec_cta *const *cta = together(&c, &n);
+    for (uint32_t k = 0; k < n; k++)
+        quick_start(cta[k]);
+    bool over = false;
+    while (exec_unit_lives(c) && g->n_warp_inst < until && !over) {
         bool moved = false;
         if (g->n_warp_inst >= g->ask_at && !go_on(g, done))
             return EXEC_FAULT;
-        for (uint32_t i = 0; i < c->nwarps; i++) {
-            struct exec_warp *w = &c->warp[i];
-            if (w->state != EXEC_READY)
-                continue;
-            moved = true;
-            uint64_t n = quantum;
-            if (g->limit) {
-                uint64_t so_far = g->n_warp_inst + c->n_warp_inst;
-                if (so_far >= g->limit) {
-                    tally(g, c);
-                    return over_limit(g, c);
-                }
-                if (g->limit - so_far < n)
-                    n = g->limit - so_far;
-            }
-            enum exec_result r = run_warp(w, s, n, own);
-            if (r != EXEC_OK) {
-                tally(g, c);
-                g->failure = c->failure;
+        for (uint32_t k = 0; k < n; k++) {
+            enum exec_result r = turns(g, cta[k], s, quantum, own, &moved);
+            if (r != EXEC_OK)
                 return r;
-            }
         }
-        tally(g, c);
-        if (!moved)
-            return stuck(g, c);
+        if (!moved && !time_is_over(cta, n, &c->patience, &over))
+            return stuck(g, cta, n);
     }
     return EXEC_OK;
+}
+
+struct exec_cta *
+exec_unit_new(struct exec_grid *g, struct exec_log *log)
+{
+    struct exec_cta *c = exec_cta_new(g);
+    const uint32_t n = exec_cluster_blocks(g);
+    c->log = log;
+    c->unit = n > 1 ? exec_cluster_new(n) : NULL;
+    for (uint32_t i = 0; c->unit && i < n; i++) {
+        c->unit->cta[i] = i ? exec_cta_new(g) : c;
+        c->unit->cta[i]->log = log;
+    }
+    return c;
+}
+
+void
+exec_unit_free(struct exec_cta *c)
+{
+    struct exec_cluster *k = c ? c->unit : NULL;
+    for (uint32_t i = 1; k && i < k->n; i++)
+        exec_cta_free(k->cta[i]);
+    exec_cluster_free(k);
+    exec_cta_free(c);
+}
+
+void
+exec_unit_start(struct exec_cta *c, uint32_t id)
+{
+    struct exec_cluster *k = c->unit;
+    exec_cta_start(c, k ? id * k->n : id);
+    for (uint32_t i = 1; k && i < k->n; i++)
+        exec_cta_start(k->cta[i], id * k->n + i);
+    exec_cluster_start(k);
+    c->patience = (struct exec_patience){0};
 }
 
 bool
 exec_run_block(struct exec_grid *g, struct exec_cta *c, uint32_t id, struct exec_step *s,
                bool watching, struct race_watch **watch)
 {
-    exec_cta_start(c, id);
+    exec_unit_start(c, id);
     bool watched = watching && races_wanted(g, id);
     if (watched)
         *watch = race_watch_block(*watch, c);
@@ -479,15 +629,16 @@ exec_run_block(struct exec_grid *g, struct exec_cta *c, uint32_t id, struct exec
     enum exec_result r = run_cta(g, c, s, 0, TURN, watched ? &own : NULL);
     if (watched)
         race_watch_end(*watch, g);
-    return r == EXEC_OK && !c->live_warps;
+    return r == EXEC_OK && !exec_unit_lives(c);
 }
 
 /* A grid under way in this thread. */
 struct run {
     struct exec_grid *g;
-    struct exec_cta **c; /* cap of them, the first `running` with blocks under way */
+    struct exec_cta **c; /* cap of them, the first `running` with blocks under way; of
+                          * clusters their first blocks */
     uint32_t cap, want, running;
-    uint64_t blocks, next, done; /* of the grid; not begun yet; ended */
+    uint64_t blocks, next, done; /* of the grid; not begun yet; ended. Or clusters */
     struct race_watch *watch;
     bool watching;
     struct exec_step step;
@@ -497,11 +648,23 @@ static void
 start_next(struct run *r, uint32_t i)
 {
     if (!r->c[i])
-        r->c[i] = exec_cta_new(r->g);
+        r->c[i] = exec_unit_new(r->g, NULL);
     if (r->next % ASK_BLOCKS == 0)
         r->g->ask_at = 0; /* blocks that are long to start and have little to do */
-    exec_cta_start(r->c[i], (uint32_t)r->next++);
-    observer_block_start(r->c[i]);
+    exec_unit_start(r->c[i], (uint32_t)r->next++);
+    uint32_t n;
+    struct exec_cta *const *cta = together(&r->c[i], &n);
+    for (uint32_t k = 0; k < n; k++)
+        observer_block_start(cta[k]);
+}
+
+static void
+unit_ends(struct exec_cta *c)
+{
+    uint32_t n;
+    struct exec_cta *const *cta = together(&c, &n);
+    for (uint32_t k = 0; k < n; k++)
+        observer_block_end(cta[k]);
 }
 
 /* Runs the blocks below `end`, in turns. There is one, and it ends in its first turn,
@@ -526,13 +689,13 @@ run_in_turns(struct run *r, uint64_t end)
                         watched ? &own : NULL);
             if (e != EXEC_OK)
                 return e;
-            if (c->live_warps) {
+            if (exec_unit_lives(c)) {
                 i++;
                 continue;
             }
             if (watched)
                 race_watch_end(r->watch, r->g);
-            observer_block_end(c);
+            unit_ends(c);
             r->done++;
             ended = true;
             if (r->next < end) { /* its storage goes to the next block */
@@ -575,7 +738,7 @@ exec_run_grid(struct exec_grid *g)
 {
     if (!exec_grid_check(g, g->diag))
         return EXEC_FAULT;
-    uint64_t n = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+    uint64_t n = (uint64_t)g->grid.x * g->grid.y * g->grid.z / exec_cluster_blocks(g);
     struct run r = {.g = g,
                     .cap = n < MAX_RUNNING ? (uint32_t)n : MAX_RUNNING,
                     .blocks = n,
@@ -594,12 +757,61 @@ exec_run_grid(struct exec_grid *g)
     race_watch_free(r.watch);
     races_end(g);
     for (uint32_t i = 0; i < r.running; i++) /* a fault came before their ends */
-        observer_block_end(r.c[i]);
+        unit_ends(r.c[i]);
     observer_launch_end(g);
     for (uint32_t i = 0; i < r.cap; i++)
-        exec_cta_free(r.c[i]);
+        exec_unit_free(r.c[i]);
     free(r.c);
     return e;
+}
+
+/* What of clusters does not depend on the machine. */
+static void
+check_cluster(const struct exec_grid *g, const struct diag_loc *loc,
+              struct diag_sink *diag)
+{
+    const struct ptx_func *f = g->prog->entry;
+    const struct exec_dim c = g->cluster, n = g->grid;
+    const uint32_t *own = f->cluster;
+    const uint64_t blocks = (uint64_t)c.x * c.y * c.z;
+    if (!c.x && !c.y && !c.z) {
+        if (f->explicit_cluster)
+            diag_hint(diag,
+                      diag_add(diag, DIAG_ERROR, loc,
+                               "kernel '%s' must be launched in clusters "
+                               "(.explicitcluster), and neither the launch nor its head "
+                               "says of what size",
+                               f->name),
+                      "add .reqnctapercluster to its head, or launch it with a size");
+        return;
+    }
+    if (own[0] && (own[0] != c.x || own[1] != c.y || own[2] != c.z))
+        diag_add(diag, DIAG_ERROR, loc,
+                 "launch of kernel '%s': clusters of (%u,%u,%u) blocks, but "
+                 ".reqnctapercluster demands (%u,%u,%u)",
+                 f->name, c.x, c.y, c.z, own[0], own[1], own[2]);
+    else if (!blocks || blocks > EXEC_CLUSTER_BLOCKS)
+        diag_add(
+            diag, DIAG_ERROR, loc,
+            "launch of kernel '%s': clusters of (%u,%u,%u) blocks; a cluster has 1 to "
+            "%d blocks",
+            f->name, c.x, c.y, c.z, EXEC_CLUSTER_BLOCKS);
+    else if (n.x % c.x || n.y % c.y || n.z % c.z)
+        diag_add(diag, DIAG_ERROR, loc,
+                 "launch of kernel '%s': the grid (%u,%u,%u) cannot be divided into "
+                 "clusters of (%u,%u,%u) blocks",
+                 f->name, n.x, n.y, n.z, c.x, c.y, c.z);
+    else if (f->max_cluster && blocks > f->max_cluster)
+        diag_add(diag, DIAG_ERROR, loc,
+                 "launch of kernel '%s': clusters of %llu blocks, but .maxclusterrank "
+                 "allows %u",
+                 f->name, (unsigned long long)blocks, f->max_cluster);
+    else if (blocks > 1 && exec_block_scratchpad(g) > DEV_RANK)
+        diag_add(
+            diag, DIAG_ERROR, loc,
+            "launch of kernel '%s': %u bytes of scratchpad; in clusters a block has at "
+            "most %u",
+            f->name, exec_block_scratchpad(g), DEV_RANK);
 }
 
 bool
@@ -650,6 +862,7 @@ exec_grid_check(const struct exec_grid *g, struct diag_sink *diag)
             diag, DIAG_ERROR, &loc,
             "launch of kernel '%s': block (%u,%u,%u), but .reqntid demands (%u,%u,%u)",
             f->name, b.x, b.y, b.z, r[0], r[1] ? r[1] : 1, r[2] ? r[2] : 1);
+    check_cluster(g, &loc, diag);
     if (p->param_bytes && !g->params)
         diag_add(diag, DIAG_ERROR, &loc,
                  "launch of kernel '%s': its %zu parameters (%u bytes) are missing",
@@ -703,7 +916,13 @@ exec_explain_cta(const struct exec_cta *c, struct strbuf *out)
                               i, p->st[c->warp[i].barrier_pc].line);
     }
     uint32_t ready = 0, done = 0;
+    first &= !exec_cluster_explain(c, first, out);
     for (uint32_t i = 0; i < c->nwarps; i++) {
+        if (c->warp[i].state == EXEC_MBARRIER) {
+            strbuf_printf(out, "%swarp %u ", first ? "" : "; ", i);
+            exec_mbarrier_explain(&c->warp[i], out);
+            first = false;
+        }
         ready += c->warp[i].state == EXEC_READY;
         done += c->warp[i].state == EXEC_DONE;
     }
