@@ -228,7 +228,7 @@ destinations(struct transfer *t, uint64_t bytes, unsigned align)
             exec_fault(w, t->in, t->lane, NULL,
                        d ? "%s: multicast to rank %d, whose block has ended"
                          : "%s: multicast to rank %d, which the cluster does not have",
-                       p->name, r);
+                       p->name, (int)r);
             return false;
         }
         t->dst[t->ndst++] = d;

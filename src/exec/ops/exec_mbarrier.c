@@ -388,6 +388,9 @@ dec_mbarrier(struct decoder *d)
             d, in->mod[PTX_MG_MBTX] == PTX_MBTX_EXPECT ? MB_EXPECT_TX : MB_COMPLETE_TX,
             &o[0], NULL, &o[1], PTX_U32);
     case PTX_OP_MBWAIT:
+        if (in->mod[PTX_MG_PARITY] && o[2].kind == PTX_OPD_REG &&
+            ptx_type_bytes(decode_operand_type(d, &o[2])) != 4)
+            return decode_refuse(d, "the parity has 32 bits");
         x->type = (in->mod[PTX_MG_PARITY] ? MBF_PARITY : 0) |
                   (in->mod[PTX_MG_MBWAIT] == PTX_MBWAIT_TRY ? MBF_TRY : 0);
         return decode_mbar(d, MB_TEST, &o[1], &o[0], &o[2],

@@ -6,8 +6,6 @@
 
 #include "exec/exec.h"
 
-/* Not the ISA's: red.async of s64 has the sums of u64 and is taken here as there. */
-
 static void
 each_is_taken_as_by_ptxas(void **state)
 {
@@ -18,11 +16,11 @@ each_is_taken_as_by_ptxas(void **state)
     for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save), n++) {
         struct strbuf b = {0};
         struct diag_sink diag = {0};
-        kit_text(
+        strbuf_printf(
             &b,
             ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n"
-            ".reg .b16 %h<8>; .reg .b32 %r<12>; .reg .b64 %rd<12>; .reg .f32 %f<8>;\n"
-            ".reg .pred %p<4>;\n$s\nret;\n}\n",
+            ".reg .b16 %%h<8>; .reg .b32 %%r<12>; .reg .b64 %%rd<12>; .reg .f32 %%f<8>;\n"
+            ".reg .pred %%p<4>;\n%s\nret;\n}\n",
             l + 2);
         struct dev_mem *mem = dev_mem_new(1 << 24);
         struct ptx_module *m = ptx_parse("t.ptx", b.s, b.n, &diag);
