@@ -22,5 +22,14 @@ for p in groups atomics; do
         is "$p on $m" "$(grep -c "^$p: equal" out)" 1
     done
 done
+# Clusters, bulk and tensor copies: without timing.
+if nvcc -std=c++17 -w -cudart shared -arch=compute_90 "$source/tests/nvcc/hopper.cu" -o hopper 2>nvcc.log; then
+    for t in 1 3; do
+        check "hopper, $t threads" 0 "$allot" exec --functional --threads $t --machine h100 ./hopper
+        is "hopper, $t threads" "$(grep -c "^hopper: equal" out)" 1
+    done
+else
+    fail "nvcc: hopper" nvcc.log
+fi
 echo "nvcc-run: $passed checks passed, $failed failed"
 [ $failed -eq 0 ]

@@ -368,6 +368,12 @@ int acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_st
  */
 bool acu_function_param(const struct acu_function *f, size_t i, uint64_t *offset,
                         uint64_t *bytes);
+/* Tensor maps of 128 bytes; arguments and numbers are those of cuTensorMapEncodeTiled. */
+int acu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
+                          const uint64_t *dim, const uint64_t *stride, const uint32_t *box,
+                          const uint32_t *step, int interleave, int swizzle, int promotion,
+                          int fill);
+int acu_tensor_map_replace(void *map, uint64_t address);
 /* Blocks of its clusters: the launch's, the kernel's own, or those set; [0] is 0: none. */
 const uint32_t *acu_launch_cluster(const struct acu_function *f,
                                    const struct acu_launch *l);

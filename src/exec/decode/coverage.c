@@ -182,6 +182,8 @@ static void
 add_modifiers(unsigned op, const struct found *f, struct strbuf *b)
 {
     bool any = false;
+    for (const char *s = ptx_suffixes[op] ? ptx_suffixes[op] : ""; *s; s++)
+        strbuf_add(b, *s == '|' ? " " : s, 1);
     for (unsigned g = 0; g < PTX_NMODGROUPS; g++) {
         if (!(ptx_ops[op].groups >> g & 1))
             continue;
@@ -250,7 +252,8 @@ exec_coverage_docs(struct strbuf *b)
         "with its line when a kernel with it is decoded; the other kernels of the module "
         "run.\n\n"
         "Alternatives of one suffix are separated by blanks, suffixes by semicolons; types "
-        "in the order written, separated by slashes. Rows take whole groups of suffixes: what the PTX ISA does not have, "
+        "in the order written, separated by slashes. Where suffixes stand in brackets, they are "
+        "all there are, in their order: (one of these), [may be left out]. Rows take whole groups of suffixes: what the PTX ISA does not have, "
         "a member of a group or a combination, is refused one by one when it is decoded.\n\n"
         "| instruction | suffixes | types | state |\n| --- | --- | --- | --- |\n",
         done, refused, later);
