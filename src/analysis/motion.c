@@ -57,6 +57,11 @@ motion_of(const struct ptx_func *f, const struct ptx_inst *in)
     if (op->flags & (PTX_PSEUDO | PTX_JUMP | PTX_ENDS | PTX_EXTENSION | PTX_REFUSED) ||
         reads_clock(in))
         return MOTION_FIXED;
+    /* Who reads the matrix of a product in flight must stay behind the wait, which does not
+     * name its registers. */
+    if (in->op == PTX_OP_WGMMA || in->op == PTX_OP_WGMMASYNC ||
+        in->op == PTX_OP_SETMAXNREG)
+        return MOTION_FIXED;
     if (in->op == PTX_OP_CPASYNC || commits_copies(in))
         return MOTION_STORE;
     if (op->unit == PTX_UNIT_BARRIER || op->flags & PTX_ATOMIC)

@@ -183,10 +183,11 @@ static bool
 is_async(const struct ptx_inst *in)
 {
     const char *m = ptx_ops[in->op].mnemonic;
-    return !strncmp(m, "cp.", 3) || !strcmp(m, "cp") || !strcmp(m, "mbarrier");
+    return !strncmp(m, "cp.", 3) || !strcmp(m, "cp") || !strcmp(m, "mbarrier") ||
+           !strcmp(m, "wgmma");
 }
 
-/* An asynchronous copy goes on until something waits for it: those that copy, and those
+/* An asynchronous copy or product goes on until something waits for it: those that copy, and those
  * that wait, touch whatever the copies of the kernel may. */
 static scratch_set
 touched_by(const struct state *s, const struct ptx_inst *in)

@@ -75,7 +75,7 @@ reduces(const struct sweep *s, const struct ptx_inst *in)
     if (!s->lanes)
         return ptx_inst_barrier(in) == 1;
     return in->op == PTX_OP_VOTEP || in->op == PTX_OP_VOTEB || in->op == PTX_OP_REDUX ||
-           in->op == PTX_OP_ACTIVEMASK ||
+           in->op == PTX_OP_REDUXF || in->op == PTX_OP_ACTIVEMASK ||
            (in->op == PTX_OP_SHFL && in->mod[PTX_MG_SHFL] == PTX_SHFL_IDX);
 }
 

@@ -14,7 +14,8 @@
 
 enum {
     EXEC_MAX_SRC = 26,
-    EXEC_MAX_OPERANDS = 64,
+    EXEC_MAX_OPERANDS =
+        320, /* a product of a warpgroup has 128 results, read and written */
     EXEC_MAX_DST = 8,
     EXEC_ROWS = 12,
     EXEC_INST_BYTES = 8,
@@ -38,6 +39,18 @@ enum exec_copy {
     COPY_BULK_COMMIT, /* the bulk stores since the last commit are a group */
     COPY_BULK_WAIT,   /* until all bulk groups but the last copy_n are complete */
     COPY_BULK_READ    /* until their sources have been read */
+};
+
+/* What an instruction has to do with products in flight (wgmma), or with the registers that the
+ * block's warps share (setmaxnreg). */
+enum exec_product {
+    PRODUCT_NONE,
+    PRODUCT_START,         /* of product_bytes from scratchpad */
+    PRODUCT_FENCE,         /* the registers before it are written */
+    PRODUCT_COMMIT,        /* the products since the last commit are a group */
+    PRODUCT_WAIT,          /* until all groups but the last product_n are complete */
+    PRODUCT_REGISTERS_DEC, /* the warp keeps product_bytes registers a thread */
+    PRODUCT_REGISTERS_INC  /* it waits until the block has so many for it */
 };
 
 /* One register of an operand, as written: a register that comes twice has two, a 64-bit one
@@ -68,7 +81,9 @@ struct exec_static {
                     * stronger accesses */
     bool guarded;  /* src[0] is the guard predicate (operand collectors do not read it) */
     uint8_t cache; /* enum ptx_mod of group CACHE, 0: default */
-    uint8_t copy, copy_n; /* enum exec_copy */
+    uint8_t copy, copy_n;       /* enum exec_copy */
+    uint8_t product, product_n; /* enum exec_product */
+    uint16_t product_bytes;
     uint16_t
         work; /* of a matrix product, in sixteenths of m16n8k16 with 16-bit factors */
     /* Lines of 64 bytes of a warp's registers that it reads and writes: the first of

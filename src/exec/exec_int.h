@@ -449,7 +449,8 @@ struct decode_row {
 };
 extern const struct decode_row decode_memory[], decode_control[], decode_warp[],
     decode_texture[], decode_async[], decode_stack[], decode_video[], decode_tensor[],
-    decode_tile[], decode_lop3[], decode_mbarrier[], decode_cluster[];
+    decode_tile[], decode_lop3[], decode_mbarrier[], decode_cluster[],
+    decode_wgmma[];
 
 /* Why the modifiers and types do not go together; NULL: they do, or a lane function's
  * rules (lanes.c) decide. */

@@ -64,9 +64,16 @@ foreach(v IN LISTS lanes_variants)
     target_compile_definitions(exec_fast_${v} PRIVATE EXEC_VARIANT=${v})
     target_compile_options(exec_fast_${v} PRIVATE ${lanes_flags_${v}})
     target_sources(allot_exec PRIVATE $<TARGET_OBJECTS:exec_fast_${v}>)
-    set_source_files_properties(src/exec/ops/exec_mem.c src/exec/threaded/threaded.c PROPERTIES COMPILE_DEFINITIONS EXEC_X86)
+    set_source_files_properties(src/exec/ops/exec_mem.c src/exec/threaded/threaded.c src/exec/ops/exec_wgmma.c
+      PROPERTIES COMPILE_DEFINITIONS EXEC_X86)
+  endif()
+  if(v STREQUAL avx2) # likewise
+    exec_object(exec_wgmma_${v} src/exec/ops/exec_wgmma_sums.c ${v} -DEXEC_VARIANT=${v})
   endif()
 endforeach()
+
+# Its functions that take vectors are inlined: no ABI is concerned.
+set_source_files_properties(src/exec/ops/exec_wgmma_sums.c PROPERTIES COMPILE_OPTIONS -Wno-psabi)
 
 # The tests of the lane functions compare with MPFR where it is installed.
 find_library(MPFR mpfr)

@@ -120,7 +120,7 @@ fill_table(void)
         .type = SET_LATENCY,                                                             \
         .offset = offsetof(struct machine, latency[PTX_LAT_##id]),                       \
         .def = #cycles_ "," #interval_,                                                  \
-        .min = 1,                                                                        \
+        .min = (cycles_) ? 1 : 0,                                                        \
         .max = 10000,                                                                    \
         .unit = "[cycles, interval]",                                                    \
         .meaning = what,                                                                 \

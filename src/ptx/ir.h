@@ -299,11 +299,12 @@ ptx_is_texture(const struct ptx_inst *in)
     return in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4;
 }
 
-/* Lanes that the guard leaves out keep what its destinations held, and somebody reads it. */
+/* What its destinations held is read: by lanes that the guard leaves out, or as the matrix that
+ * a product is added to. */
 static inline bool
 ptx_keeps_old(const struct ptx_inst *in)
 {
-    return in->guard >= 0 && !in->full_def;
+    return (in->guard >= 0 && !in->full_def) || in->op == PTX_OP_WGMMA;
 }
 
 /* Operands up to the last that was written. */

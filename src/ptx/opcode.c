@@ -63,6 +63,29 @@ ptx_only_target(unsigned op)
     return n && t[n - 1] > '9';
 }
 
+/* A number without a leading zero, of at most three digits; its end, NULL: there is none. */
+static const char *
+shape_number(const char *s, const char *end, unsigned *v)
+{
+    const char *from = s;
+    for (*v = 0; s < end && s < from + 3 && *s >= '0' && *s <= '9'; s++)
+        *v = *v * 10 + (unsigned)(*s - '0');
+    return s > from && *from != '0' ? s : NULL;
+}
+
+bool
+ptx_wgmma_shape(const char *s, size_t len, unsigned *n, unsigned *k)
+{
+    const char *end = s + len;
+    if (len < 6 || memcmp(s, "m64n", 4))
+        return false;
+    s = shape_number(s + 4, end, n);
+    if (!s || s == end || *s != 'k')
+        return false;
+    s = shape_number(s + 1, end, k);
+    return s == end;
+}
+
 unsigned
 ptx_type_find(const char *s, size_t n)
 {

@@ -130,4 +130,7 @@ extern const char *const ptx_suffixes[PTX_NOPS];
 /* Does it end in a letter? */
 bool ptx_only_target(unsigned op);
 
+/* The numbers of "m64n256k16", of len characters (WGSHAPE); false: it is no such word. */
+bool ptx_wgmma_shape(const char *s, size_t len, unsigned *n, unsigned *k);
+
 #endif

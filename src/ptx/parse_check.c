@@ -348,7 +348,9 @@ parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o,
 {
     unsigned bytes, type = slot_type(c, x, &bytes);
     const char *mn = mnemonic(c);
-    bool cvt = mn[0] == 'c' && mn[1] == 'v' && mn[2] == 't' && !mn[3];
+    /* Of cvt a register may be wider, but not that of a format (e4m3x2, e2m1x2). */
+    bool cvt = mn[0] == 'c' && mn[1] == 'v' && mn[2] == 't' && !mn[3] &&
+               ptx_types[type].kind != PTX_K_FORMAT;
     if (o->kind == PTX_OPD_NONE) /* its fault was reported when it was read */
         return true;
     switch (x->letter) {
@@ -399,7 +401,10 @@ parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o,
     case 'S': {
         bool dest = x->letter == 'V';
         unsigned v = c->in->mod[PTX_MG_VEC];
-        unsigned count = v == PTX_VEC_V2 ? 2 : v == PTX_VEC_V4 ? 4 : 1;
+        unsigned count = v == PTX_VEC_V2   ? 2
+                         : v == PTX_VEC_V4 ? 4
+                         : v == PTX_VEC_V8 ? 8
+                                           : 1;
         if (o->kind == PTX_OPD_VEC && !o->neg) {
             if (count == 1 && o->n != 1) {
                 struct diag *d = parse_error(

@@ -19,7 +19,8 @@ static const ptx_groups always_needed =
     G(QUERY) | G(SUFORM) | G(SUCLAMP) | G(ASYNC) | G(CPOP) | G(CPMB) | G(CPDST) |
     G(CPSRC) | G(MBINIT) | G(MBARRIVE) | G(MBTX) | G(MBWAIT) | G(MBPEND) | G(POLICY) |
     G(PROXY) | G(PROXYK) | G(MBFENCE) | G(WLOAD) | G(WSTORE) | G(WMMA) | G(MATRIX) |
-    G(SHAPE) | G(SP) | G(PACK);
+    G(SHAPE) | G(SP) | G(PACK) | G(MMAKIND) | G(BLOCKSCALE) | G(SCALETYPE) | G(WGOP) |
+    G(WGMMA) | G(WGSHAPE) | G(MAXNREG);
 
 /* -- rows, taken apart once -- */
 
@@ -89,13 +90,15 @@ init_rows(void)
         r->next = -1;
         ptx_groups g = r->info->groups;
         r->required = g & always_needed;
+        if (i == PTX_OP_WGMMA) /* dense ones beside sparse ones */
+            r->required &= ~G(SP);
         if (g & G(SYNC) && !(g & (G(SHFL) | G(VOTE))))
             r->any_of = G(SYNC) | (g & G(ARRIVE));
         if (g & G(PREC))
             r->any_of = g & (G(PREC) | G(RND));
-        if (i == PTX_OP_FMAF || i == PTX_OP_FMAD || i == PTX_OP_FMAH ||
-            i == PTX_OP_FMAH2 || i == PTX_OP_FMAB2 || i == PTX_OP_DIVD ||
-            i == PTX_OP_SQRTD)
+        if (i == PTX_OP_FMAF2 || i == PTX_OP_FMAMIXED || i == PTX_OP_FMAF ||
+            i == PTX_OP_FMAD || i == PTX_OP_FMAH || i == PTX_OP_FMAH2 ||
+            i == PTX_OP_FMAB2 || i == PTX_OP_DIVD || i == PTX_OP_SQRTD)
             r->required |= G(RND);
         if (i == PTX_OP_CVTA || i == PTX_OP_ISSPACEP)
             r->required |= G(SPACE);
@@ -161,6 +164,10 @@ struct spelling {
 static bool
 is_mod(const struct word *w, unsigned m)
 {
+    unsigned n, k;
+    if (m == PTX_WGSHAPE_M64)
+        return w->n > 4 && !memcmp(w->s, "m64n", 4) &&
+               ptx_wgmma_shape(w->s, w->n, &n, &k);
     return !strncmp(ptx_mods[m].text, w->s, w->n) && !ptx_mods[m].text[w->n];
 }
 

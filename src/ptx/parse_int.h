@@ -82,7 +82,7 @@ struct slot {
     bool optional;
     bool joined; /* by | to the one before */
 };
-enum { NO_TYPE = 255, MAX_SLOTS = 8 };
+enum { NO_TYPE = 255, MAX_SLOTS = 12 };
 
 struct row {
     const struct ptx_op_info *info;

@@ -103,6 +103,7 @@ members_of(const struct exec_inst *in, unsigned op)
     case PTX_OP_VOTEB:
     case PTX_OP_MATCH:
     case PTX_OP_REDUX:
+    case PTX_OP_REDUXF:
         return in->s[1];
     case PTX_OP_SHFL:
         return in->s[3];

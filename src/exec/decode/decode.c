@@ -101,16 +101,20 @@ note_reg(void *user, int32_t reg, bool write, bool partial)
     enum exec_role role = write                                   ? EXEC_WRITES
                           : d->note.n == 0 && reg == d->in->guard ? EXEC_GUARD
                                                                   : EXEC_READS;
+    /* The matrix of an asynchronous product is waited for by its group, not by its registers. */
+    const bool scored = !write || d->in->op != PTX_OP_WGMMA;
     uint8_t power = role == EXEC_GUARD ? PTX_POWER_NONE : power_of(d, reg, write);
     if (!f->registers && !f->predicates) {
-        note_number(d, (uint16_t)(d->fi->reg_base + (uint32_t)reg), write);
+        if (scored)
+            note_number(d, (uint16_t)(d->fi->reg_base + (uint32_t)reg), write);
         note_operand(d, d->fi->reg_base + (uint32_t)reg, 0, role, power);
         return;
     }
     unsigned n = bytes <= 4 ? 1 : bytes / 4;
     uint32_t first = r->place - 1u + (r->type == PTX_PRED ? f->registers : 0);
     for (unsigned i = 0; i < n; i++) {
-        note_number(d, (uint16_t)(d->fi->reg_base + first + i), write);
+        if (scored)
+            note_number(d, (uint16_t)(d->fi->reg_base + first + i), write);
         note_operand(d, d->fi->reg_base + first + i,
                      r->type == PTX_PRED ? 0 : d->fi->stack_base + first + i + 1, role,
                      power);
@@ -135,9 +139,9 @@ static decode_fn *
 find_row(const char *mnemonic)
 {
     static const struct decode_row *const tables[] = {
-        decode_memory, decode_control, decode_warp,    decode_texture,
-        decode_async,  decode_stack,   decode_video,   decode_tensor,
-        decode_tile,   decode_lop3,    decode_cluster, decode_mbarrier};
+        decode_memory,  decode_control,  decode_warp,   decode_texture, decode_async,
+        decode_stack,   decode_video,    decode_tensor, decode_tile,    decode_lop3,
+        decode_cluster, decode_mbarrier, decode_wgmma};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct decode_row *r = tables[t]; r->mnemonic; r++)
             if (!strcmp(r->mnemonic, mnemonic))

@@ -21,7 +21,7 @@
 #define STRONG (IS(SEM, RELAXED) || IS(SEM, ACQUIRE) || IS(SEM, RELEASE))
 #define EVICT (HAS(EVICT1) || HAS(EVICT2))
 #define HINTS (EVICT || HAS(PREFETCH) || HAS(L2HINT))
-#define BITS256 (IS(VEC, V4) && TYPE_BYTES == 8)
+#define BITS256 ((IS(VEC, V4) && TYPE_BYTES == 8) || IS(VEC, V8))
 #define MMIO_ALONE                                                                       \
     (STRONG && IS(SCOPE, SYS) && GLOBAL && !HAS(CACHE) && !HINTS && !HAS(VEC))
 

@@ -1,4 +1,4 @@
-/* fp_half.h: the narrow formats: f16, bf16, tf32, e4m3, e5m2.
+/* fp_half.h: the narrow formats: f16, bf16, tf32, e4m3, e5m2, e2m3, e3m2, e2m1, ue8m0.
  *
  * A narrow value is worked on as a double, which holds sums and products of two of them
  * exactly (or rounds them innocuously: 53 digits are more than twice 11 and two more),
@@ -122,6 +122,86 @@ fp_from_e8(uint32_t v, bool e5m2)
     float f = fp_float32((v & 0x7f) << 20) * 0x1p120f;
     uint32_t b = (v & 0x7f) == 0x7f ? FP_NAN32 : fp_bits32(f);
     return fp_float32(b | (v & 0x80) << 24);
+}
+
+/* Six and four bits have neither infinities nor NaN: those, and what is too large, become the
+ * largest number; NaN the positive one. Their subnormal numbers are multiples of the last
+ * place, so that a value is its magnitude as an integer of such places: of e2m1 the places
+ * 0 1 2 3 4 6 8 12 are the encodings 0 to 7. */
+static inline uint32_t
+fp_tiny_bits(double r, int mantissa, int emin)
+{
+    uint64_t b = fp_bits64(r);
+    uint32_t sign = (uint32_t)(b >> 63);
+    int32_t e = (int32_t)(b >> 52 & 0x7ff) - 1023;
+    uint32_t m = (uint32_t)(b >> (52 - mantissa)) & ((1u << mantissa) - 1);
+    double places =
+        fp_float64(b & ~FP_SIGN64) * fp_float64((uint64_t)(1023 - emin + mantissa) << 52);
+    uint32_t normal = (uint32_t)(e - emin + 1) << mantissa | m;
+    uint32_t v = e < emin ? (uint32_t)(int32_t)places : normal;
+    return v | sign << (mantissa == 1 ? 3 : 5);
+}
+
+static inline uint32_t
+fp_to_e6(float a, bool e3m2, bool relu)
+{
+    double x = fp_relu(a, relu);
+    if (x != x)
+        return 0x1f;
+    return e3m2 ? fp_tiny_bits(fp_narrow(x, FP_RN, 3, -2, 28.0, true), 2, -2)
+                : fp_tiny_bits(fp_narrow(x, FP_RN, 4, 0, 7.5, true), 3, 0);
+}
+
+static inline uint32_t
+fp_to_e4(float a, bool relu)
+{
+    double x = fp_relu(a, relu);
+    return x != x ? 7 : fp_tiny_bits(fp_narrow(x, FP_RN, 2, 0, 6.0, true), 1, 0);
+}
+
+/* Of `bits` magnitude bits, `mantissa` of them behind the point. */
+static inline float
+fp_from_tiny(uint32_t v, int bits, int mantissa, int emin)
+{
+    uint32_t mag = v & ((1u << bits) - 1), e = mag >> mantissa;
+    uint32_t m = mag & ((1u << mantissa) - 1);
+    float f = (float)(int32_t)(e ? m | 1u << mantissa : m);
+    f *= fp_float32((uint32_t)(127 + emin - mantissa + (int)(e ? e - 1 : 0)) << 23);
+    return fp_float32(fp_bits32(f) | (v >> bits & 1) << 31);
+}
+
+static inline float
+fp_from_e6(uint32_t v, bool e3m2)
+{
+    return e3m2 ? fp_from_tiny(v, 5, 2, -2) : fp_from_tiny(v, 5, 3, 0);
+}
+
+static inline float
+fp_from_e4(uint32_t v)
+{
+    return fp_from_tiny(v, 3, 1, 0);
+}
+
+/* ue8m0 is a power of two, its exponent biased by 127; 0xff is NaN. The sign is dropped; up:
+ * to the next larger one, else to the next smaller. Below the least, 2^-127, that is the
+ * result; beyond the largest NaN, with satf 2^127. */
+static inline uint32_t
+fp_to_ue8(float a, bool up, bool satf)
+{
+    uint32_t b = fp_bits32(a) & 0x7fffffff, e = b >> 23, m = b & 0x7fffff;
+    if (b > 0x7f800000)
+        return 0xff;
+    if (e == 0) /* subnormal: multiples of 2^-149; 2^-127 is 1 << 22 of them */
+        return up && m > 1u << 22;
+    e += up && m;
+    return e < 0xff ? e : satf ? 0xfe : 0xff;
+}
+
+/* As bf16: 2^-127 is a subnormal number there. */
+static inline uint32_t
+fp_from_ue8(uint32_t v)
+{
+    return v == 0xff ? FP_NAN16 : v == 0 ? 0x40 : v << 7;
 }
 
 #endif

@@ -213,8 +213,18 @@ valid_cvt(const struct ptx_inst *in)
     case PTX_OP_CVTE8:
     case PTX_OP_CVTE8H:
         return rn && HAS(SATF);
+    case PTX_OP_CVTE6:
+    case PTX_OP_CVTE4:
+    case PTX_OP_CVTE4H:
+        return rn && HAS(SATF);
     case PTX_OP_CVTHE8:
+    case PTX_OP_CVTHE6:
+    case PTX_OP_CVTHE4:
+    case PTX_OP_CVTBUE8:
         return rn;
+    case PTX_OP_CVTUE8:
+    case PTX_OP_CVTUE8B:
+        return rz || rnd == PTX_RND_RP;
     case PTX_OP_CVTFF: /* .relu and .satfinite: to f16 and bf16 from f32 */
         if (HAS(RELU) || HAS(SATF))
             return (in->type[0] == PTX_F16 || in->type[0] == PTX_BF16) &&
@@ -287,6 +297,14 @@ valid(const struct ptx_inst *in)
     case PTX_OP_CVTE8:
     case PTX_OP_CVTE8H:
     case PTX_OP_CVTHE8:
+    case PTX_OP_CVTE6:
+    case PTX_OP_CVTE4:
+    case PTX_OP_CVTE4H:
+    case PTX_OP_CVTHE6:
+    case PTX_OP_CVTHE4:
+    case PTX_OP_CVTUE8:
+    case PTX_OP_CVTUE8B:
+    case PTX_OP_CVTBUE8:
     case PTX_OP_CVTPACK16:
     case PTX_OP_CVTPACK8:
         return valid_cvt(in);

@@ -24,6 +24,8 @@
  *   FLOAT         T; .ftz .sat and, of f32, the canonical NaN are applied to the result
  *   FLOATP        the same for rows with .approx
  *   RAWFLOAT      T; no canonical NaN
+ *   FLOAT2        f32x2: one element, of EA, EB, EC, the elements of the sources; .ftz applied
+ *   MIXEDF        f32 of sources of two types: NA NB are f16 or bf16 as f32, B and C f32
  *   PREDICATE     predicate
  *   COMPARE(a, b) p and q of setp; COMPAREF(a, b): of floating point; COMPARE2(a, b): set
  *   PAIR16        u16x2, s16x2 or s32: one element of XA, XB, the elements of the sources
@@ -31,7 +33,7 @@
  *                 HC, the elements of the sources; rounded once, .ftz .sat .relu applied
  *   HALFBITS      the same of bits: HX, the element of source a
  *   COMPAREH, COMPAREH2  setp and set of such elements
- *   TO_HALF2, TO_E8, FROM_E8, PACK3  cvt to and from pairs
+ *   TO_HALF2, TO_E8, TO_E6, TO_E4, FROM_E8, FROM_NARROW, PACK3  cvt to and from pairs
  *   SELECT(a, b, n) a where the predicate source n holds, else b
  *   MASKS         predicate; A and B are whole masks
  *   CONVERT_II, _IF, _FI, _FF  cvt to and from integers (I) and floating point (F)

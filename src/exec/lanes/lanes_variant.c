@@ -64,6 +64,11 @@ LANE_TYPE(s16x2, uint32_t, row_u32, uint32_t, uint64_t)
 LANE_TYPE(tf32, uint32_t, row_u32, uint32_t, uint64_t)
 LANE_TYPE(e4m3x2, uint16_t, row_u32, uint16_t, uint32_t)
 LANE_TYPE(e5m2x2, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(e2m3x2, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(e3m2x2, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(ue8m0x2, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(e2m1x2, uint8_t, row_u32, uint8_t, uint16_t)
+LANE_TYPE(f32x2, uint64_t, row_u64, uint64_t, uint64_t)
 LANE_TYPE(u4, uint8_t, row_u32, uint8_t, uint16_t)
 LANE_TYPE(s4, int8_t, row_u32, int8_t, int16_t)
 LANE_TYPE(f32, float, row_f32, float, double)
@@ -91,6 +96,11 @@ enum {
     ty_tf32 = PTX_TF32,
     ty_e4m3x2 = PTX_E4M3X2,
     ty_e5m2x2 = PTX_E5M2X2,
+    ty_e2m3x2 = PTX_E2M3X2,
+    ty_e3m2x2 = PTX_E3M2X2,
+    ty_ue8m0x2 = PTX_UE8M0X2,
+    ty_e2m1x2 = PTX_E2M1X2,
+    ty_f32x2 = PTX_F32X2,
     ty_u4 = PTX_U4,
     ty_s4 = PTX_S4,
     ty_f32 = PTX_F32,
@@ -159,6 +169,17 @@ enum {
 #define HALF_PAIR(ty, ...)                                                               \
     ((uint32_t)HALF_AT(0, __VA_ARGS__) |                                                 \
      (IS_PAIR(ty) ? (uint32_t)HALF_AT(16, __VA_ARGS__) << 16 : 0))
+/* f16 or bf16 of a row with f32 too: the whole register. */
+#define NARROW(s)                                                                        \
+    ((float)fp_half_value(((const row_u32 *)(s))[i] & 0xffff, IS_BHALF(TY1)))
+#define NA NARROW(s0)
+#define NB NARROW(s1)
+/* The element meant of a pair of f32. */
+#define ELEMENT32(s)                                                                     \
+    fp_in_f32(fp_float32((uint32_t)(((const row_u64 *)(s))[i] >> hs)), FTZ)
+#define EA ELEMENT32(s0)
+#define EB ELEMENT32(s1)
+#define EC ELEMENT32(s2)
 /* The element meant of a pair of integers; s32 (.relu) is one element. */
 #define PAIR_ELEMENT(s)                                                                  \
     (TY0 == PTX_S32     ? RAW32(s)                                                       \
@@ -555,6 +576,11 @@ cvt_f16_f64(double x, uint32_t M)
 #define LANE_TWOFTZ(...) GEN_TWOFTZ, __VA_ARGS__
 #define LANE_CARRY(...) GEN_CARRY, __VA_ARGS__
 #define LANE_FLOAT(...) GEN_FLOAT, __VA_ARGS__
+#define LANE_FLOAT2(...) GEN_FLOAT2, __VA_ARGS__
+#define LANE_MIXEDF(...) GEN_MIXEDF, __VA_ARGS__
+#define LANE_TO_E6(...) GEN_TO_E6, __VA_ARGS__
+#define LANE_TO_E4(...) GEN_TO_E4, __VA_ARGS__
+#define LANE_FROM_NARROW(...) GEN_FROM_NARROW, __VA_ARGS__
 #define LANE_FLOATP(...) GEN_FLOATP, __VA_ARGS__
 #define LANE_RAWFLOAT(...) GEN_RAWFLOAT, __VA_ARGS__
 #define LANE_PREDICATE(...) GEN_PREDICATE, __VA_ARGS__
@@ -598,6 +624,7 @@ cvt_f16_f64(double x, uint32_t M)
 #define GEN_GIVES32(id, set, ...) set(GIVES32_T, GIVES32_T, id, __VA_ARGS__)
 #define GEN_CARRY(id, set, ...) set(CARRY_T, CARRY_T, id, __VA_ARGS__)
 #define GEN_FLOAT(id, set, ...) set(FLOAT_T, FLOAT_T, id, __VA_ARGS__)
+#define GEN_FLOAT2(id, set, ...) set(FLOAT2_T, FLOAT2_T, id, __VA_ARGS__)
 #define GEN_FLOATP(id, set, ...) set(FLOATP_T, FLOATP_T, id, __VA_ARGS__)
 #define GEN_RAWFLOAT(id, set, ...) set(RAWFLOAT_T, RAWFLOAT_T, id, __VA_ARGS__)
 #define GEN_PREDICATE(id, set, ...) set(PREDICATE_T, PREDICATE_T, id, __VA_ARGS__)
@@ -621,6 +648,10 @@ cvt_f16_f64(double x, uint32_t M)
 #define GEN_TO_HALF2(id, types, ...) PAIRS(TO_HALF2_T, types, id, __VA_ARGS__)
 #define GEN_TO_E8(id, types, ...) PAIRS(TO_E8_T, types, id, __VA_ARGS__)
 #define GEN_FROM_E8(id, types, ...) PAIRS(FROM_E8_T, types, id, __VA_ARGS__)
+#define GEN_MIXEDF(id, types, ...) PAIRS(MIXEDF_T, types, id, __VA_ARGS__)
+#define GEN_TO_E6(id, types, ...) PAIRS(TO_E6_T, types, id, __VA_ARGS__)
+#define GEN_TO_E4(id, types, ...) PAIRS(TO_E4_T, types, id, __VA_ARGS__)
+#define GEN_FROM_NARROW(id, types, ...) PAIRS(FROM_NARROW_T, types, id, __VA_ARGS__)
 #define GEN_CONVERT_II(id, types, ...) PAIRS(CONVERT_II_T, types, id, __VA_ARGS__)
 #define GEN_CONVERT_IF(id, types, ...) PAIRS(CONVERT_IF_T, types, id, __VA_ARGS__)
 #define GEN_CONVERT_FI(id, types, ...) PAIRS(CONVERT_FI_T, types, id, __VA_ARGS__)
@@ -653,6 +684,15 @@ cvt_f16_f64(double x, uint32_t M)
     FUNC1(id, t, approx, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                         \
     FUNC1(id, t, approxftz, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                      \
     RARE1(id, t, any, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))
+#define FLOAT2_T(t, id, ...)                                                             \
+    FUNC1(id, t, none, FILL_COPY(RT, UT, PAIR32(__VA_ARGS__)))                           \
+    RARE1(id, t, any, FILL_COPY(RT, UT, PAIR32(__VA_ARGS__)))
+#define OUT32(v) fp_bits32(fp_out_f32((float)(v), FTZ, false))
+#define PAIR32(...)                                                                      \
+    ((uint64_t)HALF_AT(0, OUT32(__VA_ARGS__)) |                                          \
+     (uint64_t)HALF_AT(32, OUT32(__VA_ARGS__)) << 32)
+#define MIXEDF_T(t1, t0, id, ...)                                                        \
+    FUNC2(id, t0, t1, any, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))
 #define RAWFLOAT_T(t, id, ...)                                                           \
     FUNC1(id, t, none, FILL(RT, UT, __VA_ARGS__))                                        \
     FUNC1(id, t, ftz, FILL(RT, UT, __VA_ARGS__))
@@ -735,6 +775,17 @@ cvt_f16_f64(double x, uint32_t M)
           FILL_COPY(RT, UT,                                                              \
                     fp_to_e8(a, TY0 == PTX_E5M2X2, RELU) << 8 |                          \
                         fp_to_e8(b, TY0 == PTX_E5M2X2, RELU)))
+#define TO_E6_T(t1, t0, id, a, b)                                                        \
+    FUNC2(id, t0, t1, any,                                                               \
+          FILL_COPY(RT, UT,                                                              \
+                    fp_to_e6(a, TY0 == PTX_E3M2X2, RELU) << 8 |                          \
+                        fp_to_e6(b, TY0 == PTX_E3M2X2, RELU)))
+#define TO_E4_T(t1, t0, id, a, b)                                                        \
+    FUNC2(id, t0, t1, any,                                                               \
+          FILL_COPY(RT, UT, fp_to_e4(a, RELU) << 4 | fp_to_e4(b, RELU)))
+#define FROM_NARROW_T(t1, t0, id, a, b)                                                  \
+    FUNC2(id, t0, t1, any,                                                               \
+          FILL_COPY(RT, UT, (uint32_t)cvt_half(a, M) << 16 | cvt_half(b, M)))
 #define FROM_E8_T(t1, t0, id, a)                                                         \
     FUNC2(id, t0, t1, any,                                                               \
           FILL_COPY(RT, UT,                                                              \
@@ -888,6 +939,11 @@ VARIANT(LANES_ALSO)
 #define QT_tf32 0
 #define QT_e4m3x2 0
 #define QT_e5m2x2 0
+#define QT_e2m3x2 0
+#define QT_e3m2x2 0
+#define QT_ue8m0x2 0
+#define QT_e2m1x2 0
+#define QT_f32x2 0
 #define QT_u4 0
 #define QT_s4 0
 #define QP_none 1

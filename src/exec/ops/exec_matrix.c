@@ -47,6 +47,9 @@ matrix_bits(unsigned type)
     case PTX_U8:
     case PTX_E4M3:
     case PTX_E5M2:
+    case PTX_E2M3: /* in bytes; .kind::mxf4 packs e2m1 as s4 */
+    case PTX_E3M2:
+    case PTX_E2M1:
         return 8;
     case PTX_S4:
     case PTX_U4:

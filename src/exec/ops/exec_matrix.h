@@ -37,5 +37,6 @@ bool matrix_fragment(struct decoder *d, struct fragment *f, const struct ptx_ope
                      unsigned type, bool wmma, bool col);
 
 decode_fn decode_wmma_load, decode_wmma_store; /* exec_tile.c */
+decode_fn decode_scaled;                       /* exec_scaled.c: mma with .block_scale */
 
 #endif

@@ -599,6 +599,90 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     return EXEC_OK;
 }
 
+/* -- .v8: two records of four elements each, the second 16 bytes on. The address is that of
+ * the whole, found before a register is written -- */
+
+static const struct exec_inst *
+half_of(const struct exec_inst *in, unsigned h)
+{
+    const struct exec_inst *p;
+    memcpy(&p, in->data, sizeof p); /* `off` stands where other instructions have it */
+    return &p[h];
+}
+
+static bool
+half_access(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+            struct exec_step *s, uint32_t *zone, uint32_t *later, enum exec_result *r)
+{
+    struct exec_access *x = &s->access;
+    *zone = 0;
+    mem_resolve(w, in, mask, x);
+    s->has_access = true;
+    *r = EXEC_OK;
+    if (!mem_allowed(w, in, mask, x) && !guard_lanes(w, in, mask, x, x->bytes, zone))
+        *r = mem_blame(w, in, mask, x, x->bytes);
+    else if (!waiting(w, in, x, mask & ~*zone, later))
+        *r = EXEC_FAULT;
+    return *r == EXEC_OK;
+}
+
+static enum exec_result
+h_ld_v8(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
+{
+    uint32_t zone, later;
+    uint64_t a[LANES];
+    enum exec_result r;
+    if (!half_access(w, in, mask, s, &zone, &later, &r))
+        return r;
+    for (unsigned h = 0; h < 2; h++) {
+        const struct exec_inst *half = half_of(in, h);
+        for (unsigned i = 0; i < LANES; i++)
+            a[i] = s->access.addr[i] + 16 * h;
+        if (later)
+            log_add(w, half, later, wait_load, SHAPE_ALL, a, 0);
+        load_lanes(w, half, mask & ~zone & ~later, &s->access, a);
+        if (zone && w->cta->log)
+            log_add(w, half, zone, wait_guarded, SHAPE_ALL, a, 0);
+        else if (zone)
+            load_guarded(w, half, zone, a);
+    }
+    return EXEC_OK;
+}
+
+static enum exec_result
+h_st_v8(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
+{
+    uint32_t zone, later;
+    uint64_t a[LANES], v[4 * LANES];
+    const struct exec_access *x = &s->access;
+    enum exec_result r;
+    if (!half_access(w, in, mask, s, &zone, &later, &r))
+        return r;
+    for (unsigned h = 0; h < 2; h++) {
+        const struct exec_inst *half = half_of(in, h);
+        for (unsigned i = 0; i < LANES; i++)
+            a[i] = x->addr[i] + 16 * h;
+        if (later)
+            store_values(w, half, later,
+                         log_add(w, half, later, wait_store, SHAPE_ALL, a, sizeof v));
+        if (zone) {
+            store_values(w, half, zone, v);
+            if (w->cta->log)
+                memcpy(log_add(w, half, zone, wait_store_guarded, SHAPE_ALL, a, sizeof v),
+                       v, sizeof v);
+            else
+                store_guarded(w, half, zone, a, v);
+        }
+        FOR_BITS(i, mask & ~zone & ~later)
+        for (unsigned e = 0; e < 4; e++)
+            lane_write(w, LANE_SPACE(x, i), a[i] + e * half->esize, (unsigned)i,
+                       half->esize, mem_data_lane(w, half, e, (unsigned)i));
+    }
+    return EXEC_OK;
+}
+
 bool
 mem_read_generic(const struct exec_warp *w, unsigned lane, uint64_t addr, void *dst,
                  unsigned n)
@@ -1053,6 +1137,36 @@ fast_handlers(void)
     return exec_fast_plain;
 }
 
+/* Address and size are known. */
+static bool
+dec_eight(struct decoder *d, const struct ptx_operand *v, unsigned type, bool store)
+{
+    struct exec_inst *x = d->out;
+    struct exec_inst *half = ARENA_ARRAY(&d->pp->mem, struct exec_inst, 2);
+    if (x->flags & (IF_FUNC_PARAM | IF_FRAME))
+        return decode_refuse(d, "256 bits at once are accessed in global memory only");
+    for (unsigned h = 0; h < 2; h++) {
+        x->dwide = x->dhalf = 0;
+        for (unsigned e = 0; e < 4; e++) {
+            struct ptx_operand one = decode_element(d, v, 4 * h + e);
+            if (!decode_data(d, e, &one, type, !store))
+                return false;
+        }
+        half[h] = *x;
+        half[h].nvec = 4;
+    }
+    memcpy(x->data, &half, sizeof half);
+    x->dwide = x->dhalf = 0;
+    x->flags |= IF_ACCESS;
+    x->fn = store ? h_st_v8 : h_ld_v8;
+    x->slot = d->pp->nslots++;
+    half[0].slot = half[1].slot = x->slot;
+    d->st->is_load = !store;
+    d->st->is_store = store;
+    d->st->space = x->space;
+    return true;
+}
+
 static bool
 dec_memory(struct decoder *d, bool store)
 {
@@ -1074,8 +1188,8 @@ dec_memory(struct decoder *d, bool store)
         esize = 8;
         nvec = 2;
     }
-    if (nvec > 4)
-        return decode_refuse(d, "vectors of more than 4 elements are not supported");
+    if (nvec > 4 && nvec != 8)
+        return decode_refuse(d, "vectors have 2, 4 or 8 elements");
     x->esize = (uint8_t)esize;
     x->nvec = (uint8_t)nvec;
     x->type = (uint8_t)type;
@@ -1094,6 +1208,8 @@ dec_memory(struct decoder *d, bool store)
         if ((store || v->kind != PTX_OPD_SINK) && !decode_wide(d, v, x->data))
             return false;
     }
+    if (nvec == 8)
+        return dec_eight(d, v, type, store);
     for (unsigned e = 0; e < nvec && !wide128; e++) {
         struct ptx_operand one = decode_element(d, v, e);
         if (!decode_data(d, e, &one, type, !store))

@@ -102,6 +102,12 @@ as_float(uint32_t v, unsigned type)
         return fp_from_e8(v, false);
     case PTX_E5M2:
         return fp_from_e8(v, true);
+    case PTX_E2M3:
+        return fp_from_e6(v, false);
+    case PTX_E3M2:
+        return fp_from_e6(v, true);
+    case PTX_E2M1: /* in the middle of its byte */
+        return fp_from_e4(v >> 2);
     default:
         return fp_float32(v);
     }
@@ -199,7 +205,20 @@ read_columns(const struct exec_warp *w, const struct tensor_plan *p, uint16_t *c
 static int32_t
 least_exponent(unsigned type)
 {
-    return type == PTX_F16 || type == PTX_E5M2 ? -14 : type == PTX_E4M3 ? -6 : -126;
+    switch (type) {
+    case PTX_F16:
+    case PTX_E5M2:
+        return -14;
+    case PTX_E4M3:
+        return -6;
+    case PTX_E3M2:
+        return -2;
+    case PTX_E2M3:
+    case PTX_E2M1:
+        return 0;
+    default:
+        return -126;
+    }
 }
 
 static int32_t
@@ -622,7 +641,7 @@ static void
 dec_sums(const struct decoder *d, struct tensor_plan *p, unsigned f, bool wmma)
 {
     const struct sum_rule *r = &sum_rules[d->im->sums];
-    p->halves = r->halves && f == T_FP8;
+    p->halves = r->halves && f == T_FP8 && !d->in->mod[PTX_MG_MMAKIND];
     p->chain = r->chains && p->batch > 1;
     p->sum = p->tc == PTX_F16 && p->td == PTX_F16 ? PTX_F16 : PTX_F32;
     p->block = f == T_TF32 ? r->tf32.block : f == T_FP8 ? r->byte.block : r->half.block;
@@ -697,6 +716,13 @@ dec_wmma(struct decoder *d)
 static bool
 dec_mma(struct decoder *d)
 {
+    unsigned kind = d->in->mod[PTX_MG_MMAKIND];
+    if (d->in->mod[PTX_MG_BLOCKSCALE])
+        return decode_scaled(d);
+    if (kind && kind != PTX_MMAKIND_F8F6F4)
+        return decode_refuse(d, "this kind needs .block_scale");
+    if (kind && d->in->mod[PTX_MG_SHAPE] != PTX_SHAPE_M16N8K32)
+        return decode_refuse(d, "there is no such shape with these types");
     return dec_product(d, false);
 }
 

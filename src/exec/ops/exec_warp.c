@@ -7,6 +7,7 @@
  * names are gathered first where they run in sibling paths (exec_control.c), and each group
  * of lanes with the same mask gets its own answer (exec_members.c). */
 #include "exec/exec_int.h"
+#include "exec/lanes/fp.h"
 
 #include <string.h>
 
@@ -241,6 +242,25 @@ reduced(const struct exec_inst *in, const uint32_t *a, uint32_t who)
     return r;
 }
 
+enum { REDUX_ABS = 1, REDUX_NAN = 2 };
+
+/* .f32: as min and max of two; without .NaN a NaN counts only where all are. */
+static uint32_t
+reduced_f32(const struct exec_inst *in, const uint32_t *a, uint32_t who)
+{
+    bool first = true;
+    float r = 0;
+    FOR_BITS(i, who)
+    {
+        float v = fp_float32(in->aux & REDUX_ABS ? a[i] & 0x7fffffff : a[i]);
+        r = first               ? v
+            : in->sub == AT_MIN ? fp_min(r, v, in->aux & REDUX_NAN, 0)
+                                : fp_max(r, v, in->aux & REDUX_NAN, 0);
+        first = false;
+    }
+    return r == r ? fp_bits32(r) : FP_NAN32;
+}
+
 /* s[0]: value, s[1]: member mask */
 static enum exec_result
 h_redux(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
@@ -253,7 +273,9 @@ h_redux(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     memcpy(a, row(w, in->s[0]), sizeof a);
     while (members_next(&g))
         if (g.who)
-            set32(row(w, in->d[0]), g.lanes, reduced(in, a, g.who));
+            set32(row(w, in->d[0]), g.lanes,
+                  in->type == PTX_F32 ? reduced_f32(in, a, g.who)
+                                      : reduced(in, a, g.who));
     return EXEC_OK;
 }
 
@@ -628,10 +650,10 @@ dec_redux(struct decoder *d)
     int op = decode_atom_op(in);
     if (op < 0 || op > AT_MAX)
         return decode_refuse(d, "this reduction is not supported");
-    if (ptx_types[in->type[0]].kind == PTX_K_FLT)
-        return decode_refuse(d, "redux of floating-point values is not supported");
     o->sub = (uint8_t)op;
     o->type = in->type[0];
+    o->aux =
+        (in->mod[PTX_MG_ABS] ? REDUX_ABS : 0) | (in->mod[PTX_MG_NAN_] ? REDUX_NAN : 0);
     o->fn = h_redux;
     d->out->form = FORM_WARP;
     if (!dest32(d, &in->ops[0], &o->d[0]))

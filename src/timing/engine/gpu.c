@@ -601,6 +601,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
         return false;
     build_setup(&r, plan);
     r.launch.prog = sm_program_make(g->m, grid, &r.launch.setup, r.arena);
+    r.launch.prog.thread_registers = occ_thread_registers(g->m, plan->demand.registers);
     prepare_mechanisms(&r);
     r.launch.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
     r.launch.start = g->now;

@@ -64,6 +64,7 @@ sm_init(struct sm *s, struct arena *a, const struct machine *m,
     collector_init(s, a);
     sm_unit_init(s, a);
     sm_copies_init(s, a);
+    sm_products_init(s, a);
     sm_barriers_init(s, a);
     s->cta = ARENA_ARRAY(a, struct exec_cta *, s->nslots);
     s->store = ARENA_ARRAY(a, struct exec_cta *, s->nslots);
@@ -125,6 +126,7 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
         s->warp[w].slot = (uint8_t)k;
         s->warp[w].buf_n = 0;
         sm_copies_start(s, w);
+        sm_products_start(s, w);
         s->warp[w].fetch_pc = b->warp[i].pc;
         b->warp[i].dynamic_id = c->dynamic_id[pos] = s->next_dynamic_id++;
         c->wcls[pos] = (uint8_t)sm_class_of(s, k);

@@ -49,16 +49,18 @@ struct sm_inst {
     uint8_t first_operand, late; /* reg[first_operand..late-1] are collected */
     uint8_t cls;
     uint8_t barrier, fence, mem, jump;
-    uint8_t slots;         /* issue slots that it takes */
-    bool folded;           /* none, nor a fetch: a part or an operand of another one */
-    bool operand;          /* folded, and no instruction that counts (sm.operand_loads) */
-    bool scaled;           /* a scratchpad access that shifts its address */
-    uint32_t place;        /* number of instructions before it that are not folded */
-    uint8_t concern;       /* mechanisms that must be asked for it: a bit each */
-    uint8_t operation;     /* made for policies: PTX_EXTENSION */
-    uint8_t copy, copy_n;  /* enum exec_copy */
-    uint8_t nother, nrows; /* nother: operands that are no registers */
-    uint16_t ops;          /* offset of its counter of lanes in struct stat_sm */
+    uint8_t slots;        /* issue slots that it takes */
+    bool folded;          /* none, nor a fetch: a part or an operand of another one */
+    bool operand;         /* folded, and no instruction that counts (sm.operand_loads) */
+    bool scaled;          /* a scratchpad access that shifts its address */
+    uint32_t place;       /* number of instructions before it that are not folded */
+    uint8_t concern;      /* mechanisms that must be asked for it: a bit each */
+    uint8_t operation;    /* made for policies: PTX_EXTENSION */
+    uint8_t copy, copy_n; /* enum exec_copy */
+    uint8_t product, product_n; /* enum exec_product */
+    uint16_t product_bytes;
+    uint8_t nother, nrows;    /* nother: operands that are no registers */
+    uint16_t ops;             /* offset of its counter of lanes in struct stat_sm */
     uint16_t rows[EXEC_ROWS]; /* as in exec_static; behind nrows the first again */
 };
 
@@ -77,8 +79,10 @@ struct sm_program { /* of a launch, shared by all SMs */
     const struct sm_inst *inst;
     const struct exec_static *st; /* of the same instructions */
     uint32_t ninst, nregs, warps_per_cta;
-    unsigned longest; /* latency or interval of its instructions */
-    bool folds;       /* some of them are folded */
+    uint32_t thread_registers; /* that a warp begins with */
+    bool registers_move;       /* setmaxnreg has an effect */
+    unsigned longest;          /* latency or interval of its instructions */
+    bool folds;                /* some of them are folded */
     uint64_t code_address;
 };
 
@@ -222,7 +226,9 @@ struct sm {
     uint64_t quiet[SM_MAX_WARPS / 64];     /* their last instruction came through */
     uint64_t arriving[SM_MAX_WARPS / 64];  /* arrivals wait for copies */
     struct warp_copies *copies;            /* by warp slot (sm_copy.c) */
-    uint16_t fetched;                      /* warp in the fetch buffer, SM_NO_INST */
+    struct warp_products *products;        /* likewise (sm_product.c) */
+    uint32_t *spare_registers; /* by slot: of a thread, that its warps have given up */
+    uint16_t fetched;          /* warp in the fetch buffer, SM_NO_INST */
     uint16_t last_fetch;
 
     /* instructions under way */
@@ -353,6 +359,19 @@ bool sm_copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
                      const struct exec_step *st);
 bool sm_copies_there(const struct sm *s, unsigned w);
 void sm_copies_cycle(struct sm *s); /* arrivals whose copies have come */
+
+/* -- products of a warpgroup, and registers that change hands (sm_product.c) -- */
+
+void sm_products_init(struct sm *s, struct arena *a);
+void sm_products_start(struct sm *s, unsigned w); /* a new warp in the slot */
+/* An instruction with `product` has been issued, executed by some lane; true: the warp must
+ * wait until products_there, or registers_there. */
+bool sm_products_issue(struct sm *s, unsigned w, const struct sm_inst *in, bool executed);
+bool sm_registers_issue(struct sm *s, unsigned w, const struct sm_inst *in,
+                        bool executed);
+bool sm_products_there(const struct sm *s, unsigned w);
+bool sm_registers_there(const struct sm *s, unsigned w);
+void sm_products_done(struct sm *s, unsigned w); /* one of its products is complete */
 
 /* Warps that a reason to wait holds whatever is in their buffers; and warps whose head
  * instruction may not issue, on account of any reason. */

@@ -237,6 +237,12 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
         sm_poll(s, &c->waits.fence, (uint64_t)1 << i);
     if (in->copy && sm_copies_issue(s, w, in, st))
         sm_poll(s, &c->waits.copy, (uint64_t)1 << i);
+    if (in->product >= PRODUCT_REGISTERS_DEC) {
+        if (sm_registers_issue(s, w, in, st->mask))
+            sm_poll(s, &c->waits.registers, (uint64_t)1 << i);
+    } else if (in->product && sm_products_issue(s, w, in, st->mask)) {
+        sm_poll(s, &c->waits.product, (uint64_t)1 << i);
+    }
     if (ew->state == EXEC_DONE)
         warp_ended(s, c, i, w);
     if (in->operation)

@@ -43,6 +43,20 @@ scale_tensor(struct sm_inst *in, unsigned work)
     in->interval = (uint16_t)interval;
 }
 
+/* latency.wgmma: cycles of m64n8 with 32 bytes along k, one after the other, then the time to the
+ * result. What comes from scratchpad, the whole warpgroup's, takes the time of its banks: with
+ * A there, small products take longer than their multiplications. */
+static void
+time_product(const struct machine *m, struct sm_inst *in, unsigned work)
+{
+    unsigned interval = in->interval * (work / 16),
+             width = (unsigned)(m->scratchpad.banks * m->scratchpad.bank_bytes),
+             data = (in->product_bytes + width - 1) / width;
+    interval = interval > data ? interval : data;
+    in->latency = (uint16_t)(in->latency + interval);
+    in->interval = (uint16_t)interval;
+}
+
 /* The machine operations that an instruction becomes, so many. Those of its own pipeline keep
  * it; of others', the longer time counts, and they do not compete with the others' work. Where
  * they are fewer than of the instruction alone, those left out are not waited for. */
@@ -251,6 +265,14 @@ writers_of_guards(const struct machine *m, const struct exec_prog *p,
     return out;
 }
 
+/* Without a maximum of registers, given by the kernel or implied by its block's size,
+ * setmaxnreg has no effect (PTX ISA 9.7.19.5). */
+static bool
+has_maximum(const struct ptx_func *f)
+{
+    return f->maxnreg || f->maxntid[0] || f->reqntid[0] || f->minnctapersm;
+}
+
 struct sm_program
 sm_program_make(const struct machine *m, struct exec_grid *grid,
                 const struct sm_setup *setup, struct arena *mem)
@@ -288,7 +310,12 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         in->latency = (uint16_t)m->latency[st->latency].cycles;
         in->interval = (uint16_t)m->latency[st->latency].interval;
         in->slots = 1;
-        if (in->cls == CLS_TENSOR)
+        in->product = st->product;
+        in->product_n = st->product_n;
+        in->product_bytes = st->product_bytes;
+        if (in->product == PRODUCT_START)
+            time_product(m, in, st->work);
+        else if (in->cls == CLS_TENSOR)
             scale_tensor(in, st->work);
         for (unsigned k = 0; k < setup->nmechanisms; k++)
             in->concern |= (uint8_t)(concerns(&setup->mechanism[k], st) << k);
@@ -325,6 +352,7 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
                                .longest = longest,
                                .folds = folds,
                                .warps_per_cta = grid->warps_per_cta,
+                               .registers_move = has_maximum(p->entry),
                                .code_address = p->code_address};
 }
 
@@ -342,6 +370,18 @@ sm_program_check(const struct machine *m, const struct exec_prog *p,
             diag_hint(diag, d,
                       "unit.tensor is 0; take a machine of compute capability 7.0 "
                       "or later, or run with --functional");
+            return false;
+        }
+    for (uint32_t i = 0; i < p->ninst && !m->latency[PTX_LAT_WGMMA].interval; i++)
+        if (p->st[i].product) {
+            struct diag_loc loc = exec_loc(p, i);
+            struct diag *d = diag_add(diag, DIAG_ERROR, &loc,
+                                      "kernel '%s': this machine does not have %s",
+                                      p->entry->name, ptx_ops[p->st[i].op].mnemonic);
+            diag_hint(
+                diag, d,
+                "latency.wgmma is 0,0; take a machine of compute capability 9.0, or run "
+                "with --functional");
             return false;
         }
     return true;

@@ -145,6 +145,8 @@ complete(struct sm *s, uint16_t f)
 {
     const struct sm_flight *fl = &s->flight[f];
     write_registers(s, fl->warp, &s->prog->inst[fl->pc]);
+    if (s->prog->inst[fl->pc].product == PRODUCT_START)
+        sm_products_done(s, fl->warp);
     sm_tell(s, SM_EVENT_written_back, fl->warp, fl->pc, 0, s->now);
     flight_done(s, f);
     s->worked = true;

@@ -113,6 +113,43 @@ each_is_refused_by_its_target(void **state)
     free(text);
 }
 
+/* Those that run now (tests/golden/ptx/forms-now.txt, of the same source): read, printed
+ * unchanged, decoded. */
+static void
+each_is_decoded(void **state)
+{
+    (void)state;
+    static struct form f[1000];
+    char *text = file_read(SOURCE_DIR "/tests/golden/ptx/forms-now.txt", NULL);
+    assert_non_null(text);
+    size_t n = read_forms(text, f, 1000);
+    assert_true(n > 70);
+    struct strbuf b = {0};
+    strbuf_addz(&b, ".version 9.5\n.target sm_107a\n.address_size 64\n");
+    for (size_t i = 0; i < n; i++)
+        strbuf_printf(&b, kernel, i, f[i].text);
+    struct ptx_module *m = kit_parse(b.s);
+    kit_roundtrip(m, NULL);
+    struct dev_mem *mem = dev_mem_new(1 << 30);
+    struct diag_sink diag = {0};
+    struct exec_image *im = exec_image_new(m, mem, &diag);
+    assert_non_null(im);
+    for (size_t i = 0; i < n; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "k%zu", i);
+        struct exec_prog *p = exec_decode(im, ptx_find_func(m, name), &diag);
+        if (!p)
+            fail_msg("%s: %s", f[i].text, diag.list[0]->message);
+        exec_prog_free(p);
+    }
+    diag_free(&diag);
+    exec_image_free(im);
+    dev_mem_free(mem);
+    ptx_module_free(m);
+    strbuf_free(&b);
+    free(text);
+}
+
 /* What the patterns must not take: spellings of no target, and those that run. */
 static void
 others_are_not_taken(void **state)
@@ -149,6 +186,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_refused_by_its_target),
+        cmocka_unit_test(each_is_decoded),
         cmocka_unit_test(others_are_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

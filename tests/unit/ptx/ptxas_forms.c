@@ -25,7 +25,7 @@
 enum { MOST = 3000 };
 
 static const char *const old_targets[] = {"sm_75", "sm_80", "sm_86", "sm_89"},
-                         *const new_targets[] = {"sm_90", "sm_120a"};
+                         *const new_targets[] = {"sm_90", "sm_100a", "sm_120a"};
 enum { N_OLD = UTIL_COUNT(old_targets), N_NEW = UTIL_COUNT(new_targets) };
 
 struct spelled {
@@ -46,13 +46,14 @@ static const char *
 register_of(unsigned type)
 {
     unsigned bytes = ptx_types[type].bytes;
-    return type == PTX_PRED   ? "%p"
-           : type == PTX_F32  ? "%f"
-           : type == PTX_F64  ? "%fd"
-           : type == PTX_B128 ? "%q"
-           : bytes == 8       ? "%rd"
-           : bytes == 2       ? "%h"
-                              : "%r";
+    return type == PTX_PRED     ? "%p"
+           : type == PTX_F32    ? "%f"
+           : type == PTX_F64    ? "%fd"
+           : type == PTX_B128   ? "%q"
+           : type == PTX_E2M1X2 ? "%b" /* a byte and no integer, which stand in 32 bits */
+           : bytes == 8         ? "%rd"
+           : bytes == 2         ? "%h"
+                                : "%r";
 }
 
 static const char *
@@ -488,7 +489,7 @@ find_isa(const char *ptxas)
 
 static const char before[] =
     ".address_size 64\n.func f() { ret; }\n.entry k(.param .align 16 .b8 par[64])\n{\n"
-    ".reg .pred %p<72>; .reg .b16 %h<72>; .reg .b32 %r<72>; .reg .b64 %rd<72>;\n"
+    ".reg .b8 %b<72>; .reg .pred %p<72>; .reg .b16 %h<72>; .reg .b32 %r<72>; .reg .b64 %rd<72>;\n"
     ".reg .f32 %f<72>; .reg .f64 %fd<72>; .reg .b128 %q<72>;\nT: .branchtargets L;\n",
                   after[] = "L: ret;\n}\n";
 
