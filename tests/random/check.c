@@ -231,8 +231,8 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "dead-code:red=yes",
         "cleanup,multiply-add:each=yes,dead-code",
         "constant-registers",
-        "multiply-add:each=yes,constant-registers,schedule:operands=late,late-operands,"
-        "post-schedule",
+        ("multiply-add:each=yes,constant-registers,schedule:operands=late,late-operands,"
+         "post-schedule"),
     };
     static const char *const relssp[] = {
         "relssp:threshold=0.3", "relssp:threshold=0.3:mode=postdom",

@@ -79,10 +79,12 @@ inbound_lines_have_room(const struct inbound *in, const struct credits *near,
                         const struct credits *far, uint64_t t)
 {
     const uint32_t *most = in->most;
-    return (credits_room(near, CREDITS_LOGGED, most[INBOUND_NEAR], INBOUND_PIECES, t) ==
-            ROOM_YES) &
-           (!most[INBOUND_FAR] || credits_room(far, CREDITS_LOGGED, most[INBOUND_FAR],
-                                               INBOUND_PIECES, t) == ROOM_YES);
+    bool room = credits_room(near, CREDITS_LOGGED, most[INBOUND_NEAR], INBOUND_PIECES,
+                             t) == ROOM_YES;
+    bool far_room =
+        !most[INBOUND_FAR] || credits_room(far, CREDITS_LOGGED, most[INBOUND_FAR],
+                                           INBOUND_PIECES, t) == ROOM_YES;
+    return room && far_room;
 }
 
 /* A packet could be received now. */

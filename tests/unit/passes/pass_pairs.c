@@ -229,8 +229,10 @@ has(const char *text, const char *word)
 static void
 same(const char *text, const uint32_t *want, const char *kernel, const char *passes)
 {
-    static const struct way functional = {NULL}, sharing = {"scratchpad-sharing"},
-                            multiplexing = {"multiplexing"}, plain = {"baseline"};
+    static const struct way functional = {.policy = NULL},
+                            sharing = {.policy = "scratchpad-sharing"},
+                            multiplexing = {.policy = "multiplexing"},
+                            plain = {.policy = "baseline"};
     const struct way *ways[2] = {&functional, has(text, "relssp")         ? &sharing
                                               : has(text, "scratchalloc") ? &multiplexing
                                                                           : NULL};
@@ -313,7 +315,7 @@ pairs_of(size_t k, unsigned phase)
     char *plain = transform(kernels[k].text, "", &why), *alone[MOST_PASSES];
     size_t n = 0;
     assert_non_null(plain);
-    assert_true(run(plain, &(struct way){NULL}, want, &why));
+    assert_true(run(plain, &(struct way){.policy = NULL}, want, &why));
     for (; pass_at(n); n++) {
         const char *name = pass_at(n)->name, *with = with_settings(name);
         assert_true(n < MOST_PASSES);
