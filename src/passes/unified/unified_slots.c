@@ -121,7 +121,7 @@ find_points(struct job *j, struct work *w, const struct us_func *fn)
     struct arena own = {0};
     const struct ptx_func *f = w->u->f;
     struct cfg *g = cfg_new(f);
-    size_t row = BITSET_WORDS(w->proc.nvars + 1);
+    const size_t bits = w->proc.nvars, row = BITSET_WORDS(bits + 1);
     uint64_t *in = ARENA_ARRAY(&own, uint64_t, row * g->n + 1);
     uint64_t *live = ARENA_ARRAY(&own, uint64_t, row);
     struct slots_point *point = ARENA_ARRAY(&j->mem, struct slots_point, f->body.n + 1);
@@ -134,8 +134,7 @@ find_points(struct job *j, struct work *w, const struct us_func *fn)
             memset(live, 0, row * sizeof *live);
             for (uint32_t s = 0; s < g->block[b].nsucc; s++)
                 if (g->block[b].succ[s] >= 0)
-                    bitset_or(live, in + row * (size_t)g->block[b].succ[s],
-                              w->proc.nvars + 1);
+                    bitset_or(live, in + row * (size_t)g->block[b].succ[s], bits);
             for (uint32_t i = g->block[b].end; i-- > g->block[b].first;) {
                 int32_t v = var_of(w, &f->body.v[i]);
                 if (last) {
@@ -148,7 +147,7 @@ find_points(struct job *j, struct work *w, const struct us_func *fn)
                 }
                 step_back(w, &f->body.v[i], live);
             }
-            changed |= bitset_or(in + row * b, live, w->proc.nvars + 1);
+            changed |= bitset_or(in + row * b, live, bits);
         }
         last += last || !changed;
     }
