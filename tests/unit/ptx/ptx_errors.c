@@ -325,22 +325,27 @@ ends_of_bodies(void **state)
         for (int i = 0; i < 300; i++)
             strbuf_addz(&deep, side ? "}" : "{");
     strbuf_addz(&deep, "}\n");
-    const char *const t[] = {
-        ".entry k() { .frob { a; { b; } c; }\nret; }\n",
-        ".entry k() { .frob { a; };\nret; }\n",
-        ".entry k()\n.frob 1, 2\n.maxntid 32\n.frob\n{ ret; }\n",
-        ".entry k() { frob {%r1, %r2}, x; foo.bar [%r1, {1, 2}]; }\n",
-        ".entry k() { add.s32 {%r1; ret; }\n",
-        deep.s,
+    const struct {
+        const char *text;
+        size_t errors; /* a block of what is unknown is passed over as a whole */
+    } t[] = {
+        {".entry k() { .frob { a; { b; } c; }\nret; }\n", 1},
+        {".entry k() { .frob { a; };\nret; }\n", 1},
+        {".entry k()\n.frob 1, 2\n.maxntid 32\n.frob\n{ ret; }\n", 2},
+        {".entry k() { frob {%r1, %r2}, x; foo.bar [%r1, {1, 2}]; }\n", 2},
+        {".entry k() { add.s32 {%r1; ret; }\n", 2},
+        {deep.s, 1},
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct strbuf b = {0};
         struct diag_sink diag = {0};
-        strbuf_printf(&b, HEAD "%s.entry s() { ret; }\n", t[i]);
+        strbuf_printf(&b, HEAD "%s.entry s() { ret; }\n", t[i].text);
         struct ptx_module *m = ptx_parse("t.ptx", b.s, b.n, &diag);
         if (!m)
-            fail_msg("'%s' refuses the file: %s", t[i], diag.list[0]->message);
+            fail_msg("'%s' refuses the file: %s", t[i].text, diag.list[0]->message);
         assert_non_null(find(m, "k")->fault);
+        if (find(m, "k")->fault->errors != t[i].errors)
+            fail_msg("'%s': %zu errors", t[i].text, (size_t)find(m, "k")->fault->errors);
         assert_null(find(m, "s")->fault);
         kit_roundtrip(m, NULL);
         ptx_module_free(m);
