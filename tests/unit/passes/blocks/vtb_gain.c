@@ -47,6 +47,23 @@ number_behind(const char *report, const char *words)
     return strtod(at + strlen(words), NULL);
 }
 
+/* A line for each region, and what is expected. */
+static void
+expect_lines(const char *report)
+{
+    const char *n = strstr(report, " region"), *s = report;
+    unsigned lines = 0;
+    assert_non_null(n);
+    while (n[-1] != ' ')
+        n--;
+    while ((s = strstr(s, "\n  lines ")))
+        lines++, s++;
+    if (lines != strtoul(n, NULL, 10) || !strstr(report, "\n  expected: ") ||
+        !strstr(report, " threads an SM instead of ") ||
+        !strstr(report, " times as fast\n") || strstr(report, "lines 0 to"))
+        fail_msg("%s", report);
+}
+
 /* One block an SM, 15 SMs: T turns before, T' after. The issue slots are not full: a warp
  * issues every 18 cycles or less often. */
 static double
@@ -71,6 +88,7 @@ turns_of_the_grid(void **state)
                 char *report = report_of(&text, passes, grids[i]);
                 const double share = number_behind(report, "region, ") / 100,
                              got = number_behind(report, "turns of blocks instead of");
+                expect_lines(report);
                 const char *times = strstr(report, "instead of");
                 times = strstr(times + 10, "instead of");
                 const double faster = number_behind(times, ", "),

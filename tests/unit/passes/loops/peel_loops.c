@@ -88,6 +88,44 @@ turns(void **state)
            "gsgsgscjgscb");
 }
 
+/* 224 of 256: threads 0 to 31 have a fourth turn. It runs under a guard only if it leaves nothing
+ * behind that the others would get too. */
+#define FILL_BEGIN                                                                       \
+    "mov.u32 %r4, %r1;\nmov.u32 %r10, 0;\nL:\nmul.wide.u32 %d2, %r4, 4;\n"               \
+    "add.u64 %d2, %d2, %d1;\nld.global.u32 %r5, [%d2];\nshl.b32 %r6, %r4, 2;\n"
+#define FILL_END                                                                         \
+    "st.shared.u32 [%r6], %r5;\nadd.u32 %r4, %r4, 64;\nsetp.lt.u32 %p1, %r4, 224;\n"     \
+    "@%p1 bra L;\nbar.sync 0;\nld.shared.u32 %r8, [A];\n"
+
+static void
+last_turns_under_a_guard(void **state)
+{
+    static const struct {
+        const char *inst, *behind, *want;
+    } cases[] = {
+        {"", "", "gsgsgsGSb"},
+        {"add.u32 %r11, %r5, 1;\n", "", "gsgsgsGSb"},
+        /* read behind: what the loop loads, computes, counts, compares */
+        {"", "st.shared.u32 [A], %r5;\n", "gsgsgscjgscbs"},
+        {"add.u32 %r10, %r10, 1;\n", "st.shared.u32 [A], %r10;\n", "gsgsgscjgscbs"},
+        {"", "st.shared.u32 [A], %r4;\n", "gsgsgscjgscbs"},
+        {"setp.eq.u32 %p3, %r5, 7;\n", "@%p3 st.shared.u32 [A], %r1;\n", "gsgsgscjgscbS"},
+        /* under a guard already; a list of results; results that go nowhere */
+        {"setp.eq.u32 %p3, %r5, 7;\n@%p3 add.u32 %r11, %r5, 1;\n", "", "gsgsgscjgscb"},
+        {"ld.global.v2.u32 {%r12, %r13}, [%d2];\n", "", "ggsggsggscjggscb"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct strbuf b = {0};
+        strbuf_addz(&b, FILL_BEGIN);
+        strbuf_addz(&b, cases[i].inst);
+        strbuf_addz(&b, FILL_END);
+        strbuf_addz(&b, cases[i].behind);
+        expect("peel-loops", b.s, cases[i].want);
+        strbuf_free(&b);
+    }
+}
+
 static void
 left_alone(void **state)
 {
@@ -198,9 +236,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(turns),        cmocka_unit_test(left_alone),
-        cmocka_unit_test(skipped),      cmocka_unit_test(comes_again),
-        cmocka_unit_test(around_loops),
+        cmocka_unit_test(turns),       cmocka_unit_test(last_turns_under_a_guard),
+        cmocka_unit_test(left_alone),  cmocka_unit_test(skipped),
+        cmocka_unit_test(comes_again), cmocka_unit_test(around_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
