@@ -303,15 +303,6 @@ counted(const struct launch_stats *s, const char *id)
     return n;
 }
 
-/* What a machine's residency policy shares. */
-static enum occ_share
-shared_by(const struct machine *m)
-{
-    return !strcmp(m->residency.policy, "register-sharing")     ? OCC_SHARE_REGISTERS
-           : !strcmp(m->residency.policy, "scratchpad-sharing") ? OCC_SHARE_SCRATCHPAD
-                                                                : OCC_SHARE_NONE;
-}
-
 /* Would their curves be the same? */
 static bool
 same_occupancy(const struct run_kernel *a, const struct run_kernel *b)
@@ -323,9 +314,8 @@ same_occupancy(const struct run_kernel *a, const struct run_kernel *b)
     return counted(&a->stats, "threads") * counted(&b->stats, "blocks") ==
                counted(&b->stats, "threads") * counted(&a->stats, "blocks") &&
            !strcmp(a->machine_name, b->machine_name) &&
-           shared_by(a->machine) == shared_by(b->machine) &&
-           (shared_by(a->machine) == OCC_SHARE_NONE ||
-            a->machine->residency.threshold == b->machine->residency.threshold);
+           !strcmp(a->machine->residency.policy, b->machine->residency.policy) &&
+           a->machine->residency.threshold == b->machine->residency.threshold;
 }
 
 /* Occupancy of the first kernels that differ, over each of the three demands. */
@@ -348,8 +338,7 @@ add_curves(json_t *list, struct kernels *k)
             continue;
         for (int over = 0; over < NOVER; over++) {
             struct chart c =
-                charts_occupancy(m, &one, shared_by(m), m->residency.threshold,
-                                 (enum occupancy_over)over, &k->mem);
+                charts_residency(m, &one, (enum occupancy_over)over, &k->mem);
             c.title = arena_printf(&k->mem, "%s: %s", k->v.v[i].label, c.title);
             json_array_append_new(list, chart_json(&c));
         }

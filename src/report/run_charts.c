@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "report/why_report.h"
+#include "timing/policy/policy.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,6 +24,17 @@ warps_of(const struct machine *m, const struct occ_kernel *k, enum occ_share sha
     bool ok = occ_compute(m, k, share, threshold, &o, &quiet);
     diag_free(&quiet);
     return ok ? o.warps : 0;
+}
+
+/* By the plan of the machine's residency policy. */
+static double
+warps_by_policy(const struct machine *m, const struct occ_kernel *k)
+{
+    struct residency_plan plan;
+    struct diag_sink quiet = {0};
+    const bool ok = residency_plan_of(m, k, &plan, &quiet);
+    diag_free(&quiet);
+    return ok ? plan.blocks * ((k->threads + WARP - 1) / WARP) : 0;
 }
 
 /* What a demand is rounded up to. */
@@ -51,12 +63,14 @@ swept(struct occ_kernel *k, enum occupancy_over over)
                                     : &k->scratchpad;
 }
 
-/* A curve's points, v[0] and v[1] (with sharing) at x. */
+/* A curve's points, v[0] and v[1] (with sharing, or by the machine's policy) at x. */
 struct curve {
     const struct machine *m;
     struct occ_kernel k;
     enum occ_share share;
     double threshold;
+    bool policy; /* v[1] is by the machine's residency policy */
+    bool differ; /* v[0] and v[1], somewhere */
     enum occupancy_over over;
     VEC(double) x, v;
 };
@@ -67,8 +81,9 @@ look_at(const struct curve *c, uint32_t value, double v[2])
     struct occ_kernel at = c->k;
     *swept(&at, c->over) = value;
     v[0] = warps_of(c->m, &at, OCC_SHARE_NONE, 1);
-    v[1] =
-        c->share == OCC_SHARE_NONE ? v[0] : warps_of(c->m, &at, c->share, c->threshold);
+    v[1] = c->policy                    ? warps_by_policy(c->m, &at)
+           : c->share == OCC_SHARE_NONE ? v[0]
+                                        : warps_of(c->m, &at, c->share, c->threshold);
 }
 
 static void
@@ -79,6 +94,7 @@ add_point(struct curve *c, uint32_t value, const double v[2])
     *vec_push(&c->x) = value;
     *vec_push(&c->v) = v[0];
     *vec_push(&c->v) = v[1];
+    c->differ |= v[0] != v[1];
 }
 
 /* The last value before each change: a point holds back to the one before it. */
@@ -98,19 +114,19 @@ add_changes(struct curve *c, uint32_t from, uint32_t end, uint32_t unit)
     }
 }
 
-struct chart
-charts_occupancy(const struct machine *m, const struct occ_kernel *k,
-                 enum occ_share share, double threshold, enum occupancy_over over,
-                 struct arena *mem)
+/* with: what the second series is called. */
+static struct chart
+occupancy_chart(struct curve c, const char *with, struct arena *mem)
 {
     static const char *const labels[] = {"threads of a block", "registers of a thread",
                                          "scratchpad of a block, bytes"};
-    struct curve c = {
-        .m = m, .k = *k, .share = share, .threshold = threshold, .over = over};
+    const struct machine *m = c.m;
+    const enum occupancy_over over = c.over;
+    const struct occ_kernel *k = &c.k;
     struct occ_kernel here = *k;
     uint32_t own = *swept(&here, over), unit = unit_of(m, over);
-    unsigned n = share == OCC_SHARE_NONE ? 2 : 3;
     add_changes(&c, over == OVER_SCRATCHPAD ? 0 : 1, end_of(m, over), unit);
+    const unsigned n = c.share != OCC_SHARE_NONE || c.differ ? 3 : 2;
     size_t points = c.x.n, place = 0, i = 0;
     double *x = ARENA_ARRAY(mem, double, points + 1),
            *v = ARENA_ARRAY(mem, double, (points + 1) * n), at[2];
@@ -140,9 +156,7 @@ charts_occupancy(const struct machine *m, const struct occ_kernel *k,
     struct chart_style *style = ARENA_ARRAY(mem, struct chart_style, n);
     series[0] = n == 3 ? "without sharing" : "resident warps";
     if (n == 3)
-        series[1] = arena_printf(
-            mem, "%s shared, t = %g",
-            share == OCC_SHARE_REGISTERS ? "registers" : "scratchpad", threshold);
+        series[1] = with;
     series[n - 1] = "this kernel";
     for (unsigned s = 0; s < n; s++)
         style[s] = (struct chart_style){s, false, s + 1 < n};
@@ -160,6 +174,31 @@ charts_occupancy(const struct machine *m, const struct occ_kernel *k,
         .value = v,
         .x = x,
         .steps = true};
+}
+
+struct chart
+charts_occupancy(const struct machine *m, const struct occ_kernel *k,
+                 enum occ_share share, double threshold, enum occupancy_over over,
+                 struct arena *mem)
+{
+    const char *what = share == OCC_SHARE_REGISTERS ? "registers" : "scratchpad";
+    return occupancy_chart(
+        (struct curve){
+            .m = m, .k = *k, .share = share, .threshold = threshold, .over = over},
+        arena_printf(mem, "%s shared, t = %g", what, threshold), mem);
+}
+
+struct chart
+charts_residency(const struct machine *m, const struct occ_kernel *k,
+                 enum occupancy_over over, struct arena *mem)
+{
+    const struct residency_policy *policy = residency_find(m->residency.policy);
+    const char *with = m->residency.policy;
+    if (policy && policy->shares)
+        with = arena_printf(mem, "%s, t = %g", with, m->residency.threshold);
+    return occupancy_chart(
+        (struct curve){.m = m, .k = *k, .policy = policy != NULL, .over = over}, with,
+        mem);
 }
 
 /* -- stall causes -- */

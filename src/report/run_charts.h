@@ -18,6 +18,11 @@ struct chart charts_occupancy(const struct machine *m, const struct occ_kernel *
                               enum occ_share share, double threshold,
                               enum occupancy_over over, struct arena *mem);
 
+/* The same with the machine's residency policy, by its own plan: a second series where it gives other
+ * numbers of blocks than none. */
+struct chart charts_residency(const struct machine *m, const struct occ_kernel *k,
+                              enum occupancy_over over, struct arena *mem);
+
 /* A kernel of a run: sums over its launches. */
 struct run_kernel {
     const char *label, *machine_name;

@@ -11,6 +11,7 @@
 #include "report/figure_report.h"
 #include "report/run_charts.h"
 #include "report/table.h"
+#include "timing/policy/policy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -396,6 +397,54 @@ occupancy_curves(void **state)
     diag_free(&d);
 }
 
+/* The report page's curve has a line of the machine's residency policy, by the policy's own plan, for
+ * each there is whose plan gives other blocks. */
+static void
+residency_curves(void **state)
+{
+    (void)state;
+    struct arena mem = {0};
+    struct diag_sink d = {0};
+    const struct residency_policy *policy;
+    size_t with_line = 0;
+    for (size_t i = 0; (policy = residency_at(i)); i++) {
+        struct machine *m = machine_load("gtx480", &d);
+        assert_true(machine_set(m, "residency.policy", policy->name, &d));
+        struct occ_kernel k = {.threads = 256, .registers = 30, .scratchpad = 9000};
+        for (int over = 0; over < NOVER; over++) {
+            struct chart c = charts_residency(m, &k, (enum occupancy_over)over, &mem);
+            bool differ = false;
+            for (size_t p = 0; p < c.ngroups; p++) {
+                struct occ_kernel at = k;
+                *(over == OVER_THREADS     ? &at.threads
+                  : over == OVER_REGISTERS ? &at.registers
+                                           : &at.scratchpad) = (uint32_t)c.x[p];
+                struct residency_plan plan = {0};
+                struct allot_occupancy o = {0};
+                struct diag_sink quiet = {0};
+                bool fits = occ_compute(m, &at, OCC_SHARE_NONE, 1, &o, &quiet);
+                bool ok = residency_plan_of(m, &at, &plan, &quiet);
+                diag_free(&quiet);
+                unsigned warps = (at.threads + 31) / 32, without = fits ? o.warps : 0;
+                unsigned with = ok ? plan.blocks * warps : 0;
+                assert_float_equal(c.value[c.nseries * p], without, 0);
+                if (c.nseries == 3)
+                    assert_float_equal(c.value[3 * p + 1], with, 0);
+                differ |= with != without;
+            }
+            assert_int_equal(c.nseries, differ ? 3 : 2);
+            if (differ)
+                assert_int_equal(strncmp(c.series[1], policy->name, strlen(policy->name)),
+                                 0);
+            with_line += differ;
+        }
+        machine_free(m);
+    }
+    assert_true(with_line >= 4 * 2); /* all but the policy that shares nothing */
+    arena_free(&mem);
+    diag_free(&d);
+}
+
 static void
 chart_refuses_bad_names(void **state)
 {
@@ -517,6 +566,7 @@ main(void)
         cmocka_unit_test(labels_that_sweep_a_number),
         cmocka_unit_test(comparisons),
         cmocka_unit_test(occupancy_curves),
+        cmocka_unit_test(residency_curves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
