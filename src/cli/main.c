@@ -32,7 +32,8 @@ man(void)
         printf(".TP\n.BR allot\\-%s (1)\n%s\n", c->name, c->summary);
     printf(".SH ENVIRONMENT\n.TP\n.B ALLOT_DB\nthe store of results, where --db does not "
            "say\n.TP\n.B ALLOT_MACHINES\nfolders of machine descriptions, joined by "
-           "colons\n.TP\n.B ALLOT_PAPERS\nthe folder of experiment files\n");
+           "colons\n.TP\n.B ALLOT_PAPERS\nthe folder of experiment files\n.TP\n.B "
+           "ALLOT_POLICIES\nplug-ins of policies, joined by colons\n");
 }
 
 int

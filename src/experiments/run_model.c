@@ -1,14 +1,32 @@
 /* run_model.c: hashes over the sources that results depend on, made by the build
- * (model_id.cmake). */
+ * (model_id.cmake), and over the plug-ins of this process. */
 #include "experiments/model_id.h"
 #include "experiments/run.h"
 
+#include "timing/policy/policy_plugin.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
 #include <string.h>
+
+static char with_plugins[128];
+
+static void
+name_plugins(void)
+{
+    snprintf(with_plugins, sizeof with_plugins, "%s+%s+%.12s", ALLOT_VERSION, RUN_MODEL,
+             policy_plugins_id());
+}
 
 const char *
 run_version(void)
 {
-    return ALLOT_VERSION "+" RUN_MODEL;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!*policy_plugins_id())
+        return ALLOT_VERSION "+" RUN_MODEL;
+    pthread_once(&once, name_plugins);
+    return with_plugins;
 }
 
 const char *

@@ -7,6 +7,7 @@
 #include "stats/causes.def"
 #include "timing/policy/dram/dram_policy.h"
 #include "timing/policy/policy.h"
+#include "timing/policy/policy_plugin.h"
 #include "timing/policy/regpower/regpower.h"
 #include "timing/policy/replacement/replacement.h"
 
@@ -110,7 +111,8 @@ struct allot_machine *
 allot_machine_load(const char *name_or_path, struct allot_diag *d)
 {
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
-    struct allot_machine *a = wrap(machine_load(name_or_path, diag));
+    struct allot_machine *a =
+        policy_plugins_loaded(diag) ? wrap(machine_load(name_or_path, diag)) : NULL;
     if (a && !machine_check_policies(a->m, policy_name_at, NULL, diag)) {
         allot_machine_free(a);
         a = NULL;

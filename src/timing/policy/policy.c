@@ -1,6 +1,8 @@
 /* policy.c: the registries of schedulers/, residency/, cta_order/ and replacement/, made from
- * their registry.def. A policy is found by its name; there is no other link to it. */
+ * their registry.def, and after them the policies of plug-ins (policy_plugin.h). A policy is found by
+ * its name; there is no other link to it. */
 #include "timing/policy/policy.h"
+#include "timing/policy/policy_plugin.h"
 #include "timing/policy/replacement/replacement.h"
 
 #include <string.h>
@@ -21,16 +23,22 @@
 /* TYPE_at and TYPE_find over the rows of one registry. */
 #define POLICY(p) &p,
 #define REGISTRY(TYPE, PREFIX)                                                           \
-    const struct TYPE *PREFIX##_at(size_t i)                                             \
+    const struct TYPE *policy_in_tree_##PREFIX(size_t i)                                 \
     {                                                                                    \
         return i < sizeof PREFIX##_rows / sizeof *PREFIX##_rows ? PREFIX##_rows[i]       \
                                                                 : NULL;                  \
     }                                                                                    \
+    const struct TYPE *PREFIX##_at(size_t i)                                             \
+    {                                                                                    \
+        const size_t n = sizeof PREFIX##_rows / sizeof *PREFIX##_rows;                   \
+        return i < n ? PREFIX##_rows[i] : policy_plugin_##PREFIX(i - n);                 \
+    }                                                                                    \
     const struct TYPE *PREFIX##_find(const char *name)                                   \
     {                                                                                    \
-        for (size_t i = 0; i < sizeof PREFIX##_rows / sizeof *PREFIX##_rows; i++)        \
-            if (!strcmp(PREFIX##_rows[i]->name, name))                                   \
-                return PREFIX##_rows[i];                                                 \
+        const struct TYPE *p;                                                            \
+        for (size_t i = 0; (p = PREFIX##_at(i)); i++)                                    \
+            if (!strcmp(p->name, name))                                                  \
+                return p;                                                                \
         return NULL;                                                                     \
     }
 
