@@ -7,7 +7,7 @@
 #include "analysis/cfg.h"
 #include "analysis/scratchpad.h"
 
-/* The four data-flow problems, all variables at once: bit v of pre_in[b] is
+/* The four data-flow problems, all variables at the same time: bit v of pre_in[b] is
  * PreIN(v, b), and so on. Blocks that the entry does not reach have nothing before them.
  */
 struct access_range {
@@ -22,7 +22,7 @@ struct access_range {
 struct access_range *access_range_new(const struct cfg *g, const scratch_set *touch);
 void access_range_free(struct access_range *a);
 
-/* AccIN(s, b) and AccOUT(s, b): is the point before / behind block b in the access range
+/* AccIN(s, b) and AccOUT(s, b): is the point before / after block b in the access range
  * of the set? */
 static inline bool
 access_in(const struct access_range *a, uint32_t b, scratch_set s)
@@ -62,10 +62,10 @@ struct release_plan {
 enum release_mode { RELEASE_OPTIMAL, RELEASE_POSTDOM, RELEASE_AT_EXIT };
 
 /* Where each thread gives up set s, so that it does so exactly once on every path that
- * ends, behind its last access.
+ * ends, after its last access.
  *
  * OPTIMAL, section 6.3: SafeIN/SafeOUT backward, INS_IN and INS_OUT, as early as that
- * allows: right behind a block's last access, or where paths with and without further
+ * allows: right after a block's last access, or where paths with and without further
  * accesses part; critical edges that receive a point are given as RELEASE_EDGE. (A point
  * before INS_IN of a block with several predecessors lies on its edges, where only
  * some of them need it.) POSTDOM: at the nearest common post-dominator of all blocks with

@@ -196,8 +196,8 @@ find_labels(struct cfg *g)
             g->label_at[f->body.v[i].ops[0].label] = i;
 }
 
-/* A block starts at the first instruction, at a label behind something that is no label,
- * and behind whatever ends a block. */
+/* A block starts at the first instruction, at a label after something that is no label,
+ * and after whatever ends a block. */
 static void
 find_blocks(struct cfg *g)
 {
@@ -248,7 +248,7 @@ find_edges(struct cfg *g)
         }
         if (ends)
             add_succ(b, succ, CFG_EXIT);
-        if (!(nt || ends) || last->guard >= 0) /* may go on behind */
+        if (!(nt || ends) || last->guard >= 0) /* may go on after */
             add_succ(b, succ, v + 1 < g->n ? (int32_t)v + 1 : CFG_EXIT);
         b->succ = succ;
         for (uint32_t i = 0; i < b->nsucc; i++)

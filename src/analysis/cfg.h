@@ -3,7 +3,7 @@
  * Pure: a function in, facts out; nothing in the IR changes. The facts are those of the
  * body as it was when cfg_new read it. Block 0 is the entry. The exit is virtual and has
  * no block: exit, ret, trap, and running off the end of the body lead to it. A call is an
- * ordinary instruction inside a block (control comes back behind it). */
+ * ordinary instruction inside a block (control comes back after it). */
 #ifndef ALLOT_ANALYSIS_CFG_H
 #define ALLOT_ANALYSIS_CFG_H
 
@@ -51,7 +51,7 @@ bool cfg_dominates(const struct cfg *g, int32_t a, int32_t b);
 bool cfg_is_reducible(const struct cfg *g);
 bool cfg_postdominates(const struct cfg *g, int32_t a, int32_t b);
 
-/* Adds the blocks that come behind the end of block v on some way that does not pass block
+/* Adds the blocks that come after the end of block v on some way that does not pass block
  * `stop` (negative: any way) to `set`, a bit set over the blocks; v itself if it comes again. */
 void cfg_reach(const struct cfg *g, uint32_t v, int32_t stop, uint64_t *set);
 

@@ -226,7 +226,7 @@ go_to(struct forest *t, int32_t b, int32_t stop, uint32_t *sp)
     t->stack[(*sp)++] = at;
 }
 
-/* Takes a step off the stack and notes those behind it. */
+/* Takes a step off the stack and notes those after it. */
 static struct step
 next_step(struct forest *t, int32_t stop, uint32_t *sp)
 {
@@ -250,7 +250,7 @@ struct lanes {
     bool allocated;
     size_t bits;
     uint32_t *first;   /* of each register that an allocation has no place for: its bit */
-    size_t predicates; /* behind the bits of registers of an allocation */
+    size_t predicates; /* after the bits of registers of an allocation */
     uint64_t *now;     /* that differ */
     uint64_t **at_begin,
         **met;   /* of each block: that differ at its begin; where ways meet there */
@@ -577,7 +577,7 @@ comes_again(struct forest *t, uint32_t b, int32_t join)
     return t->seen[b] == t->mark;
 }
 
-/* The block, or one in front of it that is in no loop which `join` is not in. */
+/* The block, or one before it that is in no loop which `join` is not in. */
 static int32_t
 out_of_loops(struct forest *t, int32_t b, int32_t join)
 {

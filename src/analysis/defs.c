@@ -106,7 +106,7 @@ struct defs_writes {
 
 struct fill {
     struct defs_writes *w;
-    uint32_t *last; /* of each register: behind the instruction that was its last */
+    uint32_t *last; /* of each register: after the instruction that was its last */
     uint32_t now;
     bool place; /* first[] are places; before, they count */
 };

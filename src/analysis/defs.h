@@ -23,7 +23,7 @@ struct defs {
 struct defs *defs_new(const struct cfg *g);
 void defs_free(struct defs *d);
 
-/* Does instruction i, behind its only definition, read what that wrote? */
+/* Does instruction i, after its only definition, read what that wrote? */
 bool defs_reach(const struct defs *d, int32_t reg, uint32_t i);
 /* Does instruction i read only definitions that reach it so, and write only what nothing else
  * does? */
@@ -38,8 +38,8 @@ void defs_writes_free(struct defs_writes *w);
 /* The n instructions that write reg, ascending. */
 const uint32_t *defs_writes_of(const struct defs_writes *w, int32_t reg, uint32_t *n);
 
-/* Is reg written on no path from behind instruction `from`, whose block dominates that of
- * `to`, to in front of `to`, `from` not passed again? Then it holds what it held behind `from`.
+/* Is reg written on no path from after instruction `from`, whose block dominates that of
+ * `to`, to before `to`, `from` not passed again? Then it holds what it held after `from`.
  * Looks at 64 blocks at most; false where there are more. */
 bool defs_writes_none_between(struct defs_writes *w, int32_t reg, uint32_t from,
                               uint32_t to);

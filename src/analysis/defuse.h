@@ -7,7 +7,7 @@
 
 /* Calls fn for each register, reads first (a register may come more than once). A guarded
  * instruction's destination is written only in some lanes: `partial` is true for it, unless
- * nobody reads what the others hold (ptx_inst.anew). */
+ * nobody reads what the others hold (ptx_inst.full_def). */
 void defuse_each(const struct ptx_inst *in,
                  void (*fn)(void *user, int32_t reg, bool write, bool partial),
                  void *user);

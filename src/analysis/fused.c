@@ -1,7 +1,7 @@
 /* fused.c: finds the pairs of ptx/fusions.def.
  *
  * Within a basic block each result is followed to those who read it. If there is one reader,
- * and the result is dead behind it, the two may be a pair. Readers are visited in the order of
+ * and the result is dead after it, the two may be a pair. Readers are visited in the order of
  * the code, and each takes what it can of the results that it reads:
  *
  *     shl.b32 %r3, %r1, 2;       0   a part of the addition
@@ -302,7 +302,7 @@ take(struct fuser *x, uint32_t a, uint32_t b)
     return false;
 }
 
-/* How often an instruction reads a register, the guard apart. */
+/* How often an instruction reads a register, the guard separately. */
 static unsigned
 reads_of(const struct ptx_inst *in, int32_t reg, uint64_t dests)
 {

@@ -1,18 +1,18 @@
 /* guarded.c: guarded writes that begin a life.
  *
- *     @%p ld.global.u32 %r1, [%rd1];      anew: %r1 is read under %p alone
+ *     @%p ld.global.u32 %r1, [%rd1];      full: %r1 is read under %p alone
  *     @%p st.global.u32 [%rd2], %r1;
- *     @%p mov.u32 %r2, 1;                 anew: the other lanes are written below
+ *     @%p mov.u32 %r2, 1;                 full: the other lanes are written below
  *     @!%p mov.u32 %r2, 2;                not: it keeps the 1
  *     st.global.u32 [%rd3], %r2;
  *
  * A walk backward over each block. Of each register it knows which lanes read it below:
  * none, those where a predicate is (not) set, or any. A guarded write by which those lanes
- * are served is anew. A guarded write that is not leaves only the other lanes to be served.
+ * are served is a full definition. A guarded write that is not leaves only the other lanes to be served.
  * What one side of a branch on a predicate reads is read by the lanes that go there.
  * A predicate that is written is another one above.
  *
- * What is read behind a block is liveness, which asks which writes are anew: first it is
+ * What is read after a block is liveness, which asks which writes are full definitions: first it is
  * taken that nothing is read there, then marks fall until liveness no longer changes. Such
  * an end is sound: followed backward from any read, liveness stops only at a write that
  * serves all lanes that read.
@@ -36,7 +36,7 @@ struct need {
 
 struct marks {
     struct ptx_func *f;
-    const struct live *live; /* NULL: nothing is read behind a block */
+    const struct live *live; /* NULL: nothing is read after a block */
     struct need *need;       /* of each register */
     uint32_t *version;       /* of each predicate: writes below */
     const struct cfg *g;
@@ -47,7 +47,7 @@ struct marks {
     VEC(int32_t) read, written; /* by it */
 };
 
-/* What is read behind the block; behind a branch on one of its sides, by the lanes that go there. */
+/* What is read after the block; after a branch on one of its sides, by the lanes that go there. */
 static struct need
 need_behind(const struct marks *m, int32_t reg)
 {

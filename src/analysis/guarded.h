@@ -4,7 +4,7 @@
 
 #include "ptx/ir.h"
 
-/* Sets ptx_inst.anew of each instruction of f: nobody reads what its destinations held
+/* Sets ptx_inst.full_def of each instruction of f: nobody reads what its destinations held
  * before in the lanes that it leaves out. Of one without a guard it is false. */
 void guarded_mark(struct ptx_func *f);
 

@@ -312,12 +312,12 @@ live_each_point(const struct live *l,
 }
 
 static void
-take_most(void *user, uint32_t inst, bool behind, const struct live_set *set,
+take_most(void *user, uint32_t inst, bool after, const struct live_set *set,
           uint32_t registers, uint32_t predicates)
 {
     uint32_t *most = user;
     (void)inst;
-    (void)behind;
+    (void)after;
     (void)set;
     most[0] = registers > most[0] ? registers : most[0];
     most[1] = predicates > most[1] ? predicates : most[1];

@@ -1,4 +1,4 @@
-/* live.h: liveness of virtual registers, and from it how many are live at once. */
+/* live.h: liveness of virtual registers, and from it how many are live at the same time. */
 #ifndef ALLOT_ANALYSIS_LIVE_H
 #define ALLOT_ANALYSIS_LIVE_H
 
@@ -60,23 +60,23 @@ live_del(struct live_set *s, uint32_t r)
 
 /* The set becomes what is live at the block's end. */
 void live_set_end(const struct live *l, uint32_t block, struct live_set *s);
-/* Over one instruction: from the registers live behind it to those live before it. */
+/* Over one instruction: from the registers live after it to those live before it. */
 void live_step_back(const struct ptx_inst *in, struct live_set *s);
 
 /* A walk backward through all reachable code that counts what is live: 32-bit registers
- * (a 64-bit register counts as two, a narrower one as one) and predicates. `behind`: the
- * point is behind the instruction, where its destinations exist even if nothing reads
+ * (a 64-bit register counts as two, a narrower one as one) and predicates. `after`: the
+ * point is after the instruction, where its destinations exist even if nothing reads
  * them; else before it. Sources and destinations count together only if the source lives
  * on. `set` holds what is counted. */
 void live_each_point(const struct live *l,
-                     void (*fn)(void *user, uint32_t inst, bool behind,
+                     void (*fn)(void *user, uint32_t inst, bool after,
                                 const struct live_set *set, uint32_t registers,
                                 uint32_t predicates),
                      void *user);
 
 /* The same if registers of `without` took none: they count with the predicates. NULL: none. */
 void live_each_point_without(const struct live *l, const bool *without,
-                             void (*fn)(void *user, uint32_t inst, bool behind,
+                             void (*fn)(void *user, uint32_t inst, bool after,
                                         const struct live_set *set, uint32_t registers,
                                         uint32_t predicates),
                              void *user);

@@ -238,7 +238,7 @@ by_order(const struct cfg *g, uint32_t a, uint32_t b)
     return x != y ? x < y : a < b;
 }
 
-/* Counts how often block e, with the comparison `cmp` behind its branch, stays. */
+/* Counts how often block e, with the comparison `cmp` after its branch, stays. */
 static uint64_t
 count(struct cone *c, const struct ptx_inst *cmp, uint32_t cmp_at, bool stay_if)
 {
@@ -325,7 +325,7 @@ find_trips(const struct loops *all, const struct defs_writes *w, struct loop *l)
     }
 }
 
-/* Lists of blocks, and each block's innermost loop: loops of different headers lie apart
+/* Lists of blocks, and each block's innermost loop: loops of different headers are disjoint
  * or within each other. */
 static void
 list_blocks(struct loops *l)

@@ -15,7 +15,7 @@
  * Lanes that wait. A register holds the values of all lanes of a warp. Lanes that run may
  * be done with it while others, which wait elsewhere, still need it:
  *
- *          @p bra ELSE          r1 is dead behind A for the lanes that run there; those
+ *          @p bra ELSE          r1 is dead after A for the lanes that run there; those
  *          A: add r2, r1, 1     that wait at ELSE read it later. OFF at A would destroy
  *             bra JOIN          their value. 001 does not discuss this.
  *     ELSE:B: add r2, r1, 2
@@ -37,9 +37,9 @@
  *     mov.u32 %r5, 7;
  *     add.u32 %r4, %r2, %r3;
  *
- * in the addition, %r2 holds nothing, the addition is 1 behind the mov, and %r1 is read
- * there: behind the mov it is live, whoever reads it next. If something between writes %r1,
- * the address is read with the instruction behind the load. */
+ * in the addition, %r2 holds nothing, the addition is 1 after the mov, and %r1 is read
+ * there: after the mov it is live, whoever reads it next. If something between writes %r1,
+ * the address is read with the instruction after the load. */
 #include "analysis/next_use.h"
 
 #include "analysis/defuse.h"
@@ -262,7 +262,7 @@ walk_end(struct next_use *x, uint32_t block)
     }
 }
 
-/* What a load that is an operand accesses itself, the instruction behind it does. */
+/* What a load that is an operand accesses itself, the instruction after it does. */
 static void
 walk_step(struct next_use *x, uint32_t i)
 {
@@ -302,7 +302,7 @@ collect_reg(void *user, int32_t r, bool write, bool partial)
         collect_unit(c, c->x->units.first[r] + k);
 }
 
-/* The block's list anew; true if it differs. */
+/* The block's list again; true if it differs. */
 static bool
 solve_block(struct next_use *x, uint32_t block)
 {
@@ -321,7 +321,7 @@ solve_block(struct next_use *x, uint32_t block)
         seen += is_inst(x, i);
         each_access(x, i, collect_reg, &c);
     }
-    /* What is near behind the block: it is in the list of the first successor. */
+    /* What is near after the block: it is in the list of the first successor. */
     if (seen < x->window && b->nsucc && b->succ[0] >= 0) {
         struct near_list s = (uint32_t)b->succ[0] == block ? old : x->start[b->succ[0]];
         for (uint32_t i = 0; i < s.n; i++)

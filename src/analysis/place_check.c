@@ -25,11 +25,11 @@ struct checker {
     uint32_t *write_at; /* of each register: its first write in the block `seen` */
     uint32_t *seen;     /* a block, + 1 */
     uint32_t block, now;
-    struct live_set live; /* behind the instruction */
+    struct live_set live; /* after the instruction */
     struct place_clash found;
 };
 
-/* Places of a register, of both files in one row: first, and behind the last. */
+/* Places of a register, of both files in one row: first, and after the last. */
 static uint32_t
 places(const struct checker *c, int32_t reg, uint32_t *end)
 {

@@ -1,4 +1,4 @@
-/* place_check.h: does code behind register allocation keep two values in one place?
+/* place_check.h: does code after register allocation keep two values in one place?
  *
  * A pass that knows nothing of places moves reads and writes as if each name were a register
  * of its own. Where two names share a place (%R5 and the upper half of %D4) that may be wrong. */
@@ -9,7 +9,7 @@
 
 struct place_clash {
     const struct ptx_inst *in; /* it writes */
-    int32_t written, kept;     /* this register; that one holds a value that is read later */
+    int32_t written, kept; /* this register; that one holds a value that is read later */
 };
 
 /* Whether an instruction of an allocated function writes a place while a register of another

@@ -10,7 +10,7 @@
  *              s[tid] = x;     edges into and out of it
  *          bar.sync;
  *          y = s[0];           last read
- *                         take stands before the branch, give behind the read */
+ *                         take stands before the branch, give after the read */
 #include "analysis/regions.h"
 
 #include "analysis/defuse.h"
@@ -145,7 +145,7 @@ step_backward(const struct find *s, uint32_t i, uint64_t *set)
         add_touched(s, i, set);
 }
 
-/* set -= what is not read behind block v, as all ways from there write it anew. */
+/* set -= what is not read after block v, as all ways from there write it again. */
 static void
 drop_dead(const struct find *s, uint32_t v, uint64_t *set)
 {
@@ -309,7 +309,7 @@ close_gaps(struct find *s, unsigned gap)
 {
     for (uint32_t v = 0; v < s->g->n; v++) {
         const struct cfg_block *b = &s->g->block[v];
-        uint32_t start = UINT32_MAX; /* behind a held instruction of this block */
+        uint32_t start = UINT32_MAX; /* after a held instruction of this block */
         unsigned between = 0;
         for (uint32_t i = b->first; i < b->end; i++) {
             const struct ptx_inst *in = &s->f->body.v[i];
@@ -483,7 +483,7 @@ touched_range(struct find *s, struct region *r, uint32_t i)
     r->to = line > r->to ? line : r->to;
 }
 
-/* Held code in the order of the body: a new region begins behind each place where the
+/* Held code in the order of the body: a new region begins after each place where the
  * scratchpad is given up. */
 static void
 note_regions(struct find *s, const struct loops *l)

@@ -19,7 +19,7 @@ struct region_bytes {
     const uint64_t *must; /* written by the block whenever it runs this; NULL: none */
     const uint64_t
         *dead; /* of the last instruction of a block of the flow graph: what all
-                           * ways from here write anew before it is read; NULL: none */
+                           * ways from here write again before it is read; NULL: none */
 };
 
 /* How many bytes of scratchpad such sets are over: variables, padding, extern arrays. */
@@ -27,7 +27,7 @@ uint64_t regions_cells(const struct scratch_use *use, uint64_t dynamic);
 
 /* A place where a block takes the scratchpad, or gives it up again. */
 struct region_point {
-    uint32_t at;    /* before this instruction; behind the labels that lead there */
+    uint32_t at;    /* before this instruction; after the labels that lead there */
     uint32_t block; /* of the flow graph, in which it stands */
     bool take;
 };
@@ -51,12 +51,12 @@ struct regions {
 
 /* g: the kernel's. places: whose threads pass an end of a region equally often, those of
  * the grid or of a block. bytes: per instruction of the body, or NULL. dynamic: bytes of extern
- * arrays, 0: not known, one piece. Regions of one straight piece of code with at most
+ * arrays, 0: not known, one part. Regions of one straight part of code with at most
  * `gap` instructions between them become one.
  *
  * Per byte of scratchpad: data is there where a write may have come before and a read may
  * come after without a write of all threads in between. What is so for some threads counts
- * for all (they are told apart by branches alone, and a race within the block is an error
+ * for all (they are distinguished by branches alone, and a race within the block is an error
  * of the kernel). Refused: calls; a part of the kernel that only some blocks or threads
  * run and that cannot be enclosed, as they leave the kernel in it; barriers that not all
  * threads reach; loops that wait for what another block writes. Cost: sweeps over the

@@ -10,7 +10,7 @@
  * the original's registers are physical, a write ends the values of those that overlap.
  *
  * States only shrink while this is iterated, so what is wrong in one of them is wrong in
- * the end, and is reported at once.
+ * the end, and is reported immediately.
  *
  * An inserted instruction may repeat a definition of the original: a register written by
  * that instruction alone is a function of its sources until one of them is written again.

@@ -8,8 +8,8 @@
 
 enum { REGISTER_CHECK_INSERTED = -1 };
 
-/* origin[] of an instruction inserted in front of instruction i of `before`, behind all
- * that was left out before i. REGISTER_CHECK_INSERTED: in front of the next that stayed. */
+/* origin[] of an instruction inserted before instruction i of `before`, after all
+ * that was left out before i. REGISTER_CHECK_INSERTED: before the next that stayed. */
 static inline int32_t
 register_check_inserted(int32_t i)
 {
@@ -31,7 +31,7 @@ bool register_check(const struct ptx_func *before, const struct ptx_func *after,
 
 /* Whether each register that the code of an allocated function names has a place within
  * f->registers (predicates: f->predicates). True of a function that is not allocated. False:
- * a pass behind allocation made registers; a diagnostic (diag may be NULL) names one. */
+ * a pass after allocation made registers; a diagnostic (diag may be NULL) names one. */
 bool register_check_places(const struct ptx_func *f, struct diag_sink *diag);
 
 #endif

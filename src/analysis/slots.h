@@ -1,7 +1,7 @@
 /* slots.h: which variables go to scratchpad, and into which slots (002 section 3.2).
  *
  * A slot is a 4-byte word of each thread. What is given are procedures, with what is live
- * behind each instruction; what comes out is a home for each variable. */
+ * after each instruction; what comes out is a home for each variable. */
 #ifndef ALLOT_ANALYSIS_SLOTS_H
 #define ALLOT_ANALYSIS_SLOTS_H
 
@@ -50,9 +50,9 @@ bool slots_assign(const struct slots_proc *proc, uint32_t nprocs, uint32_t limit
 
 /* How a callee's slots lie to its caller's (Figure 3). */
 enum slots_stack {
-    SLOTS_TRADITIONAL,    /* behind all of the caller's */
-    SLOTS_REGISTER_STACK, /* behind the last one live at the call */
-    SLOTS_MOVING_STACK    /* behind the live ones, which are made contiguous first */
+    SLOTS_TRADITIONAL,    /* after all of the caller's */
+    SLOTS_REGISTER_STACK, /* after the last one live at the call */
+    SLOTS_MOVING_STACK    /* after the live ones, which are made contiguous first */
 };
 
 /* Slots that the kernel and its calls need. */

@@ -7,7 +7,7 @@
  * value that could be lost: it is anywhere.
  *
  * States only shrink while this is iterated, so what is wrong in one of them is wrong in
- * the end, and is reported at once. Cost: O(instructions x spilled words) a round. */
+ * the end, and is reported immediately. Cost: O(instructions x spilled words) a round. */
 #include "analysis/spill_check.h"
 
 #include "analysis/cfg.h"
@@ -31,7 +31,7 @@ struct check {
     const struct spill_func *s;
     uint32_t nwords, nslots;
     int32_t *where; /* of each word: place, NOWHERE or ANYWHERE. Slots come first, words
-                     * of local memory behind them */
+                     * of local memory after them */
     uint32_t at;    /* instruction of after */
     bool failed;
 };
@@ -237,7 +237,7 @@ is_split(const struct check *c, const struct ptx_inst *in, bool pack, int32_t wi
            f->regs.v[half[1]].place == f->regs.v[wide].place + 1;
 }
 
-/* The accesses that stand for access `old` of before; moves c->at behind them. */
+/* The accesses that stand for access `old` of before; moves c->at after them. */
 static bool
 spill_access(struct check *c, const struct ptx_inst *old)
 {
@@ -331,7 +331,7 @@ walk(struct check *c, uint32_t end)
     return c->at == end || wrong(c, "an access crosses the end of its block");
 }
 
-/* The prologue: what stands in front of the first instruction of before. It computes in
+/* The prologue: what stands before the first instruction of before. It computes in
  * registers and touches no memory. Returns its length. */
 static uint32_t
 prologue(struct check *c)
@@ -340,7 +340,7 @@ prologue(struct check *c)
     bool area = false;
     for (c->at = 0; c->at < f->body.n && c->s->origin[c->at] < 0; c->at++) {
         const struct ptx_inst *in = &f->body.v[c->at];
-        if (in->op == PTX_OP_LD) /* a move in front of a call */
+        if (in->op == PTX_OP_LD) /* a move before a call */
             break;
         if (in->op != PTX_OP_MOV && in->op != PTX_OP_ADD && in->op != PTX_OP_MUL &&
             in->op != PTX_OP_MAD && in->op != PTX_OP_SHL)
@@ -364,7 +364,7 @@ complete(struct check *c)
         if (o < 0 || o == next - 1)
             continue;
         if (o != next++)
-            return wrong(c, "an instruction is missing in front of it");
+            return wrong(c, "an instruction is missing before it");
     }
     return next == (int32_t)s->before->body.n || wrong(c, "the last one is missing");
 }

@@ -25,7 +25,7 @@ sreg_level(unsigned sreg)
         return UNIFORM_GRID;
     case PTX_SREG_CTAID:
         return UNIFORM_BLOCK;
-    default: /* %tid and what tells lanes, warps and moments apart */
+    default: /* %tid and what distinguishes lanes, warps and moments */
         return UNIFORM_NOT;
     }
 }

@@ -44,7 +44,7 @@ operand(struct usage *u, const struct ptx_operand *o)
             operand(u, &o->vec[i]);
 }
 
-/* 64-bit quotients and remainders are functions behind the kernel's code, one of each kind
+/* 64-bit quotients and remainders are functions after the kernel's code, one of each kind
  * however many calls there are (ptxas 13: $__internal_0_$__cuda_sm20_div_s64): the first counts
  * it, and in the order of the code there is only the call. */
 static void
@@ -99,7 +99,7 @@ note_reader(void *user, int32_t reg, bool write, bool partial)
         w->next[unit + k] = w->at;
 }
 
-/* Whoever reads the register behind reads another value. */
+/* Whoever reads the register after reads another value. */
 static void
 note_writer(void *user, int32_t reg, bool write, bool partial)
 {
@@ -176,7 +176,7 @@ add_loads(const struct ptx_func *f, const uint8_t *operations, const uint8_t *in
     }
 }
 
-/* -- what is live at once -- */
+/* -- what is live at the same time -- */
 
 struct most {
     const struct ptx_func *f;
@@ -191,11 +191,11 @@ larger(uint32_t a, uint32_t b)
 
 /* MAXLIVE, and with what instructions need in between. */
 static void
-take_most(void *user, uint32_t inst, bool behind, const struct live_set *set,
+take_most(void *user, uint32_t inst, bool after, const struct live_set *set,
           uint32_t registers, uint32_t predicates)
 {
     struct usage *u = ((struct most *)user)->u;
-    (void)behind;
+    (void)after;
     (void)set;
     uint32_t more = ptx_machine_registers(&((struct most *)user)->f->body.v[inst]);
     u->live_registers = larger(u->live_registers, registers);
@@ -265,7 +265,7 @@ struct chains {
     bool *open;      /* it is on the chain */
     bool recursive;  /* the last answer took an open function for one that calls nothing:
                       * it is true of this chain only */
-    uint32_t chains; /* so many of those */
+    uint32_t chains; /* that many of those */
 };
 
 static uint32_t

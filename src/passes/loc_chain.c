@@ -2,7 +2,7 @@
  *
  * A position is file, line, column. The chain remembers of each text of an inlined .loc the
  * text of the last directive before it that has the position it refers to, as the function
- * came. Behind a pass the body is walked once: where the last directive of that position is
+ * came. After a pass the body is walked once: where the last directive of that position is
  * another one, or there is none, the remembered one is written first, with what it refers
  * to in turn. O(body), and the number of different texts squared at worst by hash clashes. */
 #include "passes/loc_chain.h"

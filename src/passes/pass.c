@@ -237,9 +237,9 @@ renew(struct ptx_func *f, struct known *x, unsigned keeps)
         guarded_mark(f);
 }
 
-/* -- registers behind an allocation -- */
+/* -- registers after an allocation -- */
 
-/* What the last allocation of a pipeline was: it is repeated where a pass behind it makes
+/* What the last allocation of a pipeline was: it is repeated where a pass after it makes
  * registers. Its settings are those of register-allocate, or how many registers it left. */
 struct allocation {
     bool *done; /* of each function: it is allocated */

@@ -1,6 +1,6 @@
 /* pass.h: the pass driver. A pass is one file and one row of passes.def.
  *
- * A pipeline is text: passes separated by commas, each with its settings behind colons:
+ * A pipeline is text: passes separated by commas, each with its settings after colons:
  *     scratchpad-layout:threshold=0.1,relssp:threshold=0.1:mode=postdom
  * Names of pipelines.def stand for several passes. */
 #ifndef ALLOT_PASSES_PASS_H
@@ -20,7 +20,7 @@ enum { AN_POWER = 8 };
 enum {
     PASS_RELEASES =
         1,          /* relssp: no thread touches the shared part of its block's scratchpad
-                        * behind it */
+                        * after it */
     PASS_TAKES = 2, /* scratchalloc: all accesses to a part of the scratchpad lie between
                         * it and scratchfree */
 };
@@ -67,9 +67,9 @@ struct pass {
     unsigned needs;     /* AN_...: made before run_func (run: nothing) */
     unsigned keeps;     /* AN_...: still true of the function after the pass changed it */
     unsigned not_after; /* PASS_RELEASES, PASS_TAKES: it would break these: refused */
-    bool shapes;    /* looks at the launch's shape: code is made for each shape anew */
+    bool shapes;    /* looks at the launch's shape: code is made for each shape again */
     bool allocates; /* leaves physical registers */
-    bool places;    /* gives physical registers other places. Behind any other pass the driver
+    bool places; /* gives physical registers other places. After any other pass the driver
                      * allocates again where places no longer suit */
 };
 
@@ -77,7 +77,7 @@ struct pass {
 const struct pass *pass_at(size_t i);
 const struct pass *pass_find(const char *name);
 
-/* Whether registers of f may be renamed and its instructions taken apart: every operand
+/* Whether registers of f may be renamed and its instructions analysed: every operand
  * is understood (no instruction that is known by name only), no register is a parameter,
  * and none is a vector (PTX 1.x). Passes leave other functions as they are. */
 bool pass_can_touch(const struct ptx_func *f);
@@ -88,7 +88,7 @@ const char *pass_arg(const struct pass_args *a, const char *key);
 bool pass_arg_number(const struct pass_args *a, const char *key, double lo, double hi,
                      double *value, struct diag_sink *diag);
 
-/* A pass of a pipeline that has run, and who is told of it; false ends the pipeline as a
+/* A pass of a pipeline that has run, and who is notified of it; false ends the pipeline as a
  * failure. */
 struct pass_step {
     const char *name;
@@ -100,7 +100,8 @@ struct pass_step {
 struct pass_watch {
     bool (*after)(void *user, const struct pass_step *s, struct diag_sink *diag);
     void *user;
-    bool trusts; /* the module is verified behind the last pass only, as if nobody watched */
+    bool
+        trusts; /* the module is verified after the last pass only, as if nobody watched */
 };
 
 /* Runs a pipeline ("" runs nothing). `defaults` (key NULL ends it; may be NULL) replaces

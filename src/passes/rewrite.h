@@ -53,11 +53,11 @@ bool rewrite_type_fits(enum ptx_type from, enum ptx_type to);
 /* Deletes instructions whose bit is set. */
 void rewrite_delete(struct ptx_func *f, const uint64_t *dead);
 
-/* A name for a new variable of f (everywhere: of its module): `name`, with a number behind it
+/* A name for a new variable of f (everywhere: of its module): `name`, with a number after it
  * where something has that name, such as the variable that an earlier run of a pass made. */
 const char *rewrite_new_name(const struct ptx_func *f, const char *name, bool everywhere);
 
-/* Takes out labels that nothing names, which keep blocks apart; how many. */
+/* Takes out labels that nothing names, which separate blocks; how many. */
 size_t rewrite_drop_labels(struct ptx_func *f);
 
 /* An ordinary computation: nothing but its one destination register changes, lane by

@@ -18,7 +18,7 @@ struct step {
     char op; /* one of ops[] */
 };
 
-/* Reads one at *s, which moves behind it. */
+/* Reads one at *s, which moves after it. */
 static bool
 read_step(const char **s, struct step *out)
 {

@@ -5,18 +5,18 @@
  *      addresses of variables alone holds one value a thread, for good. So whatever index
  *      pattern it is - affine, remainders, shuffled bits - the bytes of an access are the
  *      union over the threads. What depends on parameters, memory or a loop is not known.
- *   2  What a piece of code writes as a whole: each thread walks from a point that all
- *      threads pass, to one that all pass behind it, as the executor would. Loops count in
+ *   2  What a region of code writes as a whole: each thread walks from a point that all
+ *      threads pass, to one that all pass after it, as the executor would. Loops count in
  *      this way: registers hold what the walk gave them.
  *
- *          for (k = tid; k < 1024; k += ntid)      64 threads walk 16 turns each:
+ *          for (k = tid; k < 1024; k += ntid)      64 threads walk 16 iterations each:
  *              s[k] = f(...);                      all of s is written
  *
  *      A branch whose way is not known is skipped to where its ways meet: what the code in
  *      between writes does not count, and registers that it writes are not known. Nothing
- *      that is read within the piece counts as written anew.
+ *      that is read within the region counts as written again.
  *
- * Sound for kernels whose threads do not race: a byte that one thread writes in the piece
+ * Sound for kernels whose threads do not race: a byte that one thread writes in the region
  * is read by none before, as nothing orders the two. Symbols have the addresses of the
  * layout (analysis/scratchpad.h). Cost: threads times instructions, plus the steps of the
  * walks, at most MOST_STEPS in all; what is not walked is not known. */
@@ -38,7 +38,7 @@ struct value {
     bool known;
 };
 
-/* How an instruction is evaluated: found once, for all threads and turns. */
+/* How an instruction is evaluated: found once, for all threads and iterations. */
 struct evaluation {
     bool tried, possible;
     struct rewrite_plan plan;
@@ -349,7 +349,7 @@ next_block(struct run *c, uint32_t v)
 }
 
 /* Thread c->thread goes from the start of block `from` to that of block `to`; what it
- * writes behind `from` goes to `written`. */
+ * writes after `from` goes to `written`. */
 static void
 walk(struct run *c, uint32_t from, int32_t to, uint64_t *written)
 {
@@ -414,7 +414,7 @@ find_dead(struct run *c, uint32_t v, int32_t to)
     c->out->inst[c->g->block[v].end - 1].dead = set;
 }
 
-/* The block behind the loop that all threads pass. */
+/* The block after the loop that all threads pass. */
 static int32_t
 behind_loop(const struct run *c, const struct loop *l)
 {
@@ -449,9 +449,9 @@ find_parts(struct run *c)
     uniform_free(u);
 }
 
-/* -- turns of a loop -- */
+/* -- iterations of a loop -- */
 
-/* Turns of thread c->thread, if it goes on from the start of block `from`; 0: it does not
+/* Iterations of thread c->thread, if it goes on from the start of block `from`; 0: it does not
  * come to the loop, -1: not known. On the way to the loop every branch must be known: what
  * is skipped could hold it. But if `from` itself leads to the loop: threads that may take
  * that way count as if they did. */
@@ -491,10 +491,10 @@ trips_from(struct run *c, uint32_t from, const struct loop *l, uint32_t latch,
 static bool
 comes_again(const struct run *c, const struct loop *l, uint32_t before, int32_t from)
 {
-    uint64_t *behind = xcalloc(BITSET_WORDS(c->g->n + 1), sizeof *behind);
-    cfg_reach(c->g, l->header, from, behind);
-    const bool again = bitset_has(behind, before);
-    free(behind);
+    uint64_t *reached = xcalloc(BITSET_WORDS(c->g->n + 1), sizeof *reached);
+    cfg_reach(c->g, l->header, from, reached);
+    const bool again = bitset_has(reached, before);
+    free(reached);
     return again;
 }
 

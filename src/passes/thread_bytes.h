@@ -1,5 +1,5 @@
 /* thread_bytes.h: which bytes of scratchpad each instruction touches, all threads of a
- * block together, and where bytes are written anew (what analysis/regions.h asks for).
+ * block together, and where bytes are written again (what analysis/regions.h asks for).
  * Private to src/passes. */
 #ifndef ALLOT_PASSES_THREAD_BYTES_H
 #define ALLOT_PASSES_THREAD_BYTES_H
@@ -35,7 +35,7 @@ bool thread_walk_places(struct thread_walk *w, uint32_t i, uint32_t *at);
 /* Whether all threads run instruction i under its guard: 1, none does: 0; -1: they differ,
  * or it is not known. */
 int thread_walk_guard(struct thread_walk *w, uint32_t i);
-/* Turns of a loop whenever a thread comes to it, the fewest and the most over the threads
+/* Iterations of a loop whenever a thread comes to it, the fewest and the most over the threads
  * that do. before: the block from which alone it is entered; latch: from which alone it
  * goes on or ends. False: not known for some thread. */
 bool thread_walk_trips(struct thread_walk *w, const struct loop *l, uint32_t latch,

@@ -112,7 +112,8 @@ decode(struct ptx_module *m, const bool *which, bool *decodes, char **why,
         if (decodes)
             decodes[i] = p;
         if (!p && ok && why)
-            *why = xstrdup(own.n > before ? own.list[before]->message : "no reason told");
+            *why =
+                xstrdup(own.n > before ? own.list[before]->message : "no reason given");
         ok &= p != NULL;
         if (p)
             exec_prog_free(p);

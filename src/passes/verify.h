@@ -8,7 +8,7 @@
 struct verify;
 
 /* Notes what is true of the module before its passes. each: it is verified after each pass, not
- * only behind the last. */
+ * only after the last. */
 struct verify *verify_new(struct ptx_module *m, bool each, const struct diag_sink *diag);
 void verify_free(struct verify *v);
 
@@ -24,7 +24,7 @@ bool verify_always(void);
  * diagnostic that names the pass. */
 bool verify_pass(struct verify *v, struct ptx_module *m, const char *pass,
                  struct diag_sink *diag);
-/* Behind the last pass: the first two, unless that was done after each. */
+/* After the last pass: the first two, unless that was done after each. */
 bool verify_end(struct verify *v, struct ptx_module *m, struct diag_sink *diag);
 
 #endif

@@ -196,7 +196,7 @@ lacks err "one of the machine's own passes"
 peel=peel-loops,cleanup,late-stores,vtb:gain=0
 check "for a launch" 0 "$allot" opt storegpu --quick --explain -p $peel -m 003-gtx480-16k -o any.ptx
 has err "The passes, for 2 x 1 x 1 blocks of 128 x 1 x 1 threads:"
-has err "31 turns are straight code now"
+has err "31 iterations are straight code now"
 has err "expected: 256 threads an SM instead of 128, 1 turns of blocks instead of 1, 0.89 times as fast"
 has err "PTX that is written is made for any launch."
 check "the PTX that any launch gets" 0 "$allot" opt storegpu -p $peel -m 003-gtx480-16k -o plain.ptx

@@ -98,7 +98,7 @@ same_side(const struct co_places *p, uint32_t i, uint32_t j, uint64_t own)
 struct plan {
     const struct merge *m;
     const struct co_places *places;
-    uint32_t *defined; /* of each register: behind its last definition in this block */
+    uint32_t *defined; /* of each register: after its last definition in this block */
     uint32_t at;
     uint64_t own;
 };

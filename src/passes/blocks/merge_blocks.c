@@ -1,7 +1,7 @@
 /* merge_blocks.c: two neighbouring blocks become one of twice the size.
  *
  * Where small blocks meet the SM's limit of blocks, merged ones fill its warps. Blocks 2i
- * and 2i+1 along x become block i, told apart by %tid.z, so that a warp keeps its threads:
+ * and 2i+1 along x become block i, distinguished by %tid.z, so that a warp keeps its threads:
  *
  *     %ctaid.x -> 2 * %ctaid.x + %tid.z     %nctaid.x -> 2 * %nctaid.x
  *     %tid.z   -> 0                         %ntid.z   -> 1

@@ -1,4 +1,4 @@
-/* persistent_blocks.c: as many blocks as shall run at once, each of which does the work of
+/* persistent_blocks.c: as many blocks as shall run at the same time, each of which does the work of
  * many, in the order of an array: the software way of 004 section 6.1 (persistent threads,
  * Gupta et al. 2012).
  *
@@ -27,7 +27,7 @@
  *         add.u32 S, S, 1;  bra L
  *
  * The count wraps to 0 with the last block, so that the next launch finds it so. All T blocks
- * must be on the GPU at once; the simulator refuses launches of more.
+ * must be on the GPU at the same time; the simulator refuses launches of more.
  *
  * Only kernels that call nothing and do not read what would differ (the place in the grid
  * other than by mov.u32, the workspace of cooperative launches); a kernel with barriers must

@@ -8,12 +8,12 @@
  *     bar.sync                            st.shared a; st.shared b; bar.sync
  *     ld.shared c; fma d, c, e            ld.shared c; ld.shared f
  *     ld.shared f; fma d, f, e            give
- *     give                                fma d, c, e; fma d, f, e     and these behind it
+ *     give                                fma d, c, e; fma d, f, e     and these after it
  *
  * An instruction passes over another if no register says otherwise. Computation passes
  * barriers; a load does if no store of the kernel can have run before it, since then the
- * barrier orders nothing that it could read. A load stays behind stores, and a store
- * behind loads and stores, unless one of them goes along (the order of what moves is
+ * barrier orders nothing that it could read. A load stays after stores, and a store
+ * after loads and stores, unless one of them goes along (the order of what moves is
  * kept). Cost: instructions of the blocks with a border, times their registers' sets. */
 #include "passes/blocks/region_shrink.h"
 
@@ -302,12 +302,12 @@ segment(struct shrink *s, uint32_t v, uint32_t from, uint32_t to, int side)
     if (to == b->end &&
         (cfg_targets(last, NULL, 0) || ptx_ops[last->op].flags & PTX_ENDS)) {
         to--;
-        if (side == SHRINK_BEHIND)
+        if (side == SHRINK_AFTER)
             return 0;
     }
     if (from >= to || b->rpo < 0)
         return 0;
-    if (side == SHRINK_BEHIND)
+    if (side == SHRINK_AFTER)
         return sink(s, v, from, to);
     s->stored = stores_before(s, v, from);
     return hoist(s, v, from, to);
@@ -333,7 +333,7 @@ segments(struct shrink *s, const struct regions *r, uint32_t v, int side)
             held = begins = true;
             continue;
         }
-        if (side == SHRINK_BEHIND || begins)
+        if (side == SHRINK_AFTER || begins)
             n += segment(s, v, from, p->at, side);
         held = begins = false;
     }
@@ -445,7 +445,7 @@ region_shrink(struct ptx_func *f, struct region_facts *x, const struct pass_laun
               unsigned merge, unsigned moved[2])
 {
     const uint32_t limit = register_limit(x, l, merge);
-    for (int side = SHRINK_BEFORE; side <= SHRINK_BEHIND && !x->regions->why; side++)
+    for (int side = SHRINK_BEFORE; side <= SHRINK_AFTER && !x->regions->why; side++)
         moved[side] += try_side(f, x, l, limit, side);
 }
 
@@ -604,9 +604,9 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
     else if (a->report)
         strbuf_printf(
             a->report,
-            "%s: %u instructions moved before regions, %u behind them; %.1f%% of "
+            "%s: %u instructions moved before regions, %u after them; %.1f%% of "
             "the instructions are within, were %.1f%%\n",
-            f->name, moved[SHRINK_BEFORE], moved[SHRINK_BEHIND], share_of(x.regions),
+            f->name, moved[SHRINK_BEFORE], moved[SHRINK_AFTER], share_of(x.regions),
             was);
     region_facts_drop(&x);
     return true;

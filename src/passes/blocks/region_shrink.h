@@ -26,8 +26,8 @@ enum region_part region_part(const struct region_facts *x, uint32_t i, uint64_t 
 
 /* Setting `gap`. auto: two ends of regions cost `ends` instructions, the barriers that they
  * are made of; with no more than that in between, going on is cheaper. */
-#define REGION_GAP                                                                          \
-    "regions with at most so many instructions in between are one; auto: as many as their " \
+#define REGION_GAP                                                                            \
+    "regions with at most that many instructions in between are one; auto: as many as their " \
     "ends would add"
 bool region_gap(const struct pass_args *a, unsigned ends, unsigned *gap,
                 struct diag_sink *diag);
@@ -44,12 +44,12 @@ struct regions *region_facts_divided(struct region_facts *x, const struct ptx_fu
 /* Bytes of scratchpad that a block of the launch has, used or not. */
 uint64_t region_block_bytes(const struct region_facts *x, const struct pass_launch *l);
 
-enum { SHRINK_BEFORE, SHRINK_BEHIND };
+enum { SHRINK_BEFORE, SHRINK_AFTER };
 
 /* Reorders f's body within the blocks of its flow graph so that what need not be within
- * regions stands before or behind them; finds the facts anew. `merge` blocks will be one:
+ * regions stands before or after them; finds the facts again. `merge` blocks will be one:
  * a thread gets as many registers as cost no block of an SM then. Adds the instructions
- * that moved to moved[SHRINK_BEFORE] and moved[SHRINK_BEHIND]. */
+ * that moved to moved[SHRINK_BEFORE] and moved[SHRINK_AFTER]. */
 void region_shrink(struct ptx_func *f, struct region_facts *x,
                    const struct pass_launch *l, unsigned merge, unsigned moved[2]);
 

@@ -2,7 +2,7 @@
  * has one block's scratchpad, and take turns in the parts of the code that use it
  * (analysis/regions.h). A block of the original is then a virtual block.
  *
- * Virtual blocks are told apart by the depth of the merged block, so that warps keep their
+ * Virtual blocks are distinguished by the depth of the merged block, so that warps keep their
  * threads. With K of them, of depth Z, merged along x:
  *
  *     v = %tid.z / Z          which virtual block; %tid.z -> %tid.z % Z, %ntid.z -> Z
@@ -23,14 +23,14 @@
  *                after one region overlaps the others' turns. With two, virtual block 1
  *                starts when 0 is in its first region: `ahead` instructions before region 1
  *                (the splitting point). The paper's barriers all wait; so its last virtual
- *                block waits behind its turn for what the first one computes.
+ *                block waits after its turn for what the first one computes.
  *     vtb-named  take: bar.sync h(v - 1)         give: bar.arrive h(v)
  *                The scratchpad goes round like a token; barrier h(v) joins the one that
  *                gives and the one that takes, twice a virtual block's threads. The last
  *                virtual block sends the first token at the start, the first one receives
  *                the last token at the end. Nobody else waits.
  *
- * A grid that K does not divide is rounded up; virtual blocks past its end leave at once,
+ * A grid that K does not divide is rounded up; virtual blocks past its end leave immediately,
  * and the others are counted (`live`). That needs the grid's size, so code for a known
  * launch only. Blocks must be whole warps: barriers count those. */
 #include "passes/blocks/vtb_int.h"
@@ -188,9 +188,9 @@ write_report(const struct merge *m, const struct regions *r,
                   (unsigned long long)use->layout.bytes, r->region.n,
                   r->region.n == 1 ? "" : "s",
                   r->all ? 100.0 * (double)r->inside / (double)r->all : 0);
-    if (m->moved[SHRINK_BEFORE] || m->moved[SHRINK_BEHIND])
-        strbuf_printf(b, "  %u instructions moved before regions, %u behind them\n",
-                      m->moved[SHRINK_BEFORE], m->moved[SHRINK_BEHIND]);
+    if (m->moved[SHRINK_BEFORE] || m->moved[SHRINK_AFTER])
+        strbuf_printf(b, "  %u instructions moved before regions, %u after them\n",
+                      m->moved[SHRINK_BEFORE], m->moved[SHRINK_AFTER]);
     if (m->nasks)
         strbuf_printf(b,
                       "  before %u of the turns virtual blocks ask whether any goes on, "
@@ -497,7 +497,7 @@ const struct pass pass_vtb = {
 
 const struct pass pass_vtb_pipe = {
     .name = "vtb-pipe",
-    .meaning = "the same, each virtual block one step behind the one before",
+    .meaning = "the same, each virtual block one step after the one before",
     .keys = (const struct pass_key[]){KEYS,
                                       {"ahead", "auto",
                                        "instructions before the first region at which "

@@ -64,7 +64,7 @@ cycles_alone(const struct merge *m, const struct region_facts *x)
     return n > 0 ? cycles / n : 1;
 }
 
-/* Registers of a thread: as the machine says, else those that are live at once (allocation
+/* Registers of a thread: as the machine says, else those that are live at the same time (allocation
  * may need some more). */
 static uint32_t
 registers_of(const struct merge *m, const struct region_facts *x)

@@ -44,20 +44,20 @@ struct merge {
     uint32_t ids[BARRIERS]; /* numbers of barriers in the original code */
     unsigned nids;
     double ahead;       /* instructions; below 0: by their cost */
-    unsigned moved[2];  /* instructions before regions, and behind them */
+    unsigned moved[2];  /* instructions before regions, and after them */
     bool known;         /* the grid, and the machine */
     uint32_t registers; /* of a thread */
     double alone;       /* cycles from one instruction of a warp to its next */
     struct vtb_gain gain;
     double divided[2]; /* co-vtb: expected without private parts, with the best */
-    double tried[MOST_BLOCKS + 1]; /* merge=auto: expected of so many; 0: refused */
+    double tried[MOST_BLOCKS + 1]; /* merge=auto: expected of that many; 0: refused */
     double least;                  /* gain that is worth it */
     body_t to;
     struct {
         int32_t v, z, ctaid, id[BARRIERS], turn[MOST_BLOCKS], give, take, yes;
     } reg; /* v: number of the virtual block, z: %tid.z; -1: none */
     /* co-vtb: bytes that each virtual block has for itself, as asked for (-1: auto) and as
-     * it is; the array of both parts, registers: its address, the address behind one own
+     * it is; the array of both parts, registers: its address, the address after one own
      * part, v times own */
     bool parts;
     int64_t own_given;
@@ -114,7 +114,7 @@ uint64_t *vtb_weights(const struct region_facts *x);
 void vtb_gain_begin(struct merge *m, const struct region_facts *x);
 /* Blocks of k merged ones that an SM holds; 0: none. */
 uint32_t vtb_blocks_held(const struct merge *m, uint32_t k, uint64_t scratchpad);
-/* With regions r of x's code, `own` private bytes, and so many more instructions inside and
+/* With regions r of x's code, `own` private bytes, and that many more instructions inside and
  * outside of regions, weighted as there. False: not known. */
 bool vtb_gain(const struct merge *m, const struct region_facts *x,
               const struct regions *r, uint64_t own, double inside, double outside,

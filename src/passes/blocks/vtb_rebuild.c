@@ -1,4 +1,4 @@
-/* vtb_rebuild.c: the code of merged blocks: what tells virtual blocks apart, their turns at
+/* vtb_rebuild.c: the code of merged blocks: what distinguishes virtual blocks, their turns at
  * the ends of regions, their barriers (vtb.c says how). Cost: the instructions. */
 #include "passes/blocks/vtb_int.h"
 
@@ -474,7 +474,7 @@ vtb_rebuild(struct merge *m, const struct region_facts *x)
             meet(m);
         if (b->end == split && v == 0)
             start(m);
-        /* behind the block's last instruction, before the next one's labels */
+        /* after the block's last instruction, before the next one's labels */
         ends(m, r, &next, b->end);
         if (end && !jumps)
             finish(m);

@@ -8,7 +8,7 @@
  *     done:                                               take; give; go to done
  *
  * A vote is a reduction at a barrier of all virtual blocks (bar.red.or.pred). Each votes yes
- * before a region of its own. At the first place behind the code that all threads of the
+ * before a region of its own. At the first place after the code that all threads of the
  * grid pass equally often (the meeting), it votes no. So before each turn all have voted, and
  * all see whether there is one: their barriers meet, however often and in whatever branches
  * or loops each comes to a region, also if it never does.
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first block behind v on all ways, or v, that all threads of the grid run equally often.
+/* The first block after v on all ways, or v, that all threads of the grid run equally often.
  * Below 0: there is none. */
 static int32_t
 meeting(const struct cfg *g, const struct uniform *u, uint32_t v)

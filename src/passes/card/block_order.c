@@ -1,8 +1,8 @@
 /* block_order.c: blocks in the order in which ptxas lays them out.
  *
- * clang starts loops in their middle and puts arms behind what follows them. ptxas lays blocks
- * out anew: in reverse post-order, what a branch falls to in front of what it jumps to, loops
- * in one piece, their header first, and what they leave to behind. So a block stands behind
+ * clang starts loops in their middle and puts arms after what follows them. ptxas lays blocks
+ * out again: in reverse post-order, what a branch falls to before what it jumps to, loops
+ * contiguous, their header first, and what they leave to after. So a block stands after
  * all that lead to it, but for back edges.
  *
  *     bra.uni HEAD;                       HEAD:
@@ -149,7 +149,7 @@ with_label(struct layout *x, enum ptx_op op, int32_t label)
     return in;
 }
 
-/* Does the k-th block from the last fall to what is no longer behind it? */
+/* Does the k-th block from the last fall to what is no longer after it? */
 static bool
 falls_elsewhere(const struct layout *x, uint32_t k)
 {
@@ -157,7 +157,7 @@ falls_elsewhere(const struct layout *x, uint32_t k)
            (!k || x->order[k - 1] != x->order[k] + 1);
 }
 
-/* The .loc directive that holds for the first instruction of each block and stands in front of
+/* The .loc directive that holds for the first instruction of each block and stands before
  * the block: its place + 1, 0: none. */
 static uint32_t *
 find_lines(struct layout *x)
@@ -176,7 +176,7 @@ find_lines(struct layout *x)
     return line;
 }
 
-/* Prototypes and lists of call targets hold for the calls behind them in the text: they go
+/* Prototypes and lists of call targets hold for the calls after them in the text: they go
  * first, wherever the blocks go. */
 static bool
 is_prototype(const struct ptx_inst *in)
@@ -244,7 +244,7 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
         write_code(&x);
         *changed = true;
         if (a->report)
-            strbuf_printf(a->report, "%s: blocks laid out anew\n", f->name);
+            strbuf_printf(a->report, "%s: blocks laid out again\n", f->name);
     }
     loops_free(loops);
     vec_free(&x.body);
@@ -254,7 +254,7 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
 
 const struct pass pass_block_order = {
     .name = "block-order",
-    .meaning = "lays blocks out in reverse post-order, loops in one piece",
+    .meaning = "lays blocks out in reverse post-order, each loop contiguous",
     .run_func = run,
     .needs = AN_CFG,
 };

@@ -7,8 +7,8 @@
  *
  * A card's instruction takes one literal or one word of the constant bank (analysis/operands.h).
  * ptxas moves the other to a register, once in each basic block that reads it. Parameters that
- * have to be in registers are read anew in each block too, so that none lives between blocks.
- * It runs in front of `schedule`, which counts those registers. O(operands). */
+ * have to be in registers are read again in each block too, so that none lives between blocks.
+ * It runs before `schedule`, which counts those registers. O(operands). */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 

@@ -26,7 +26,7 @@ struct guards {
     const struct defs *defs;
     uint32_t *reads;   /* of each register */
     uint32_t *written; /* of each: instruction + 1 that wrote it last, in this block */
-    uint8_t *dies;     /* of each select: bit k: its operand k is not read behind it */
+    uint8_t *dies;     /* of each select: bit k: its operand k is not read after it */
     uint8_t *which;    /* of each select: the source that becomes a guarded operation */
     uint64_t *gone;    /* instructions that stand at their select */
     size_t n;

@@ -1,4 +1,4 @@
-/* hoist.c: loads behind an arm of a branch start in front of the branch, as by ptxas.
+/* hoist.c: loads after an arm of a branch start before the branch, as by ptxas.
  *
  *     @%p1 bra L;                         ld.global.f32 %f3, [%rd1];
  *     ..  (no store to global memory)     @%p1 bra L;
@@ -9,7 +9,7 @@
  * An arm is what lies between a branch on which lanes of a warp may differ and the block where
  * its ways meet, if one of them leads there straight: blocks without a loop, barrier, fence, exchange
  * between lanes, call or IEEE quotient. Of what stands where they meet weak loads go, which no
- * store or atomic in the arm or in front of them may touch (ld.global.nc: none does), with what
+ * store or atomic in the arm or before them may touch (ld.global.nc: none does), with what
  * computes their addresses, while registers leave an SM all its warps. All threads at the
  * branch come there, so no address is read that was not read before.
  *
@@ -229,7 +229,7 @@ note_size(void *user, int32_t r, bool write, bool partial)
         s->units += (ptx_type_bytes(s->h->f->regs.v[r].type) + 3u) / 4;
 }
 
-/* Whether registers allow that so many more are live over the arm. */
+/* Whether registers allow that many more are live over the arm. */
 static bool
 has_room(const struct hoister *h, uint32_t units)
 {
@@ -309,12 +309,12 @@ write_code(struct hoister *h)
 /* -- the function -- */
 
 static void
-note_most(void *user, uint32_t inst, bool behind, const struct live_set *set,
+note_most(void *user, uint32_t inst, bool after, const struct live_set *set,
           uint32_t registers, uint32_t predicates)
 {
     struct hoister *h = user;
     uint32_t *most = &h->most_live[h->g->block_of[inst]];
-    (void)behind;
+    (void)after;
     (void)set;
     (void)predicates;
     *most = registers > *most ? registers : *most;
@@ -347,8 +347,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         write_code(&h);
         *changed = true;
         if (a->report)
-            strbuf_printf(a->report, "%s: %u loads go in front of branches\n", f->name,
-                          h.n);
+            strbuf_printf(a->report, "%s: %u loads go before branches\n", f->name, h.n);
     }
     uniform_free(uniform);
     loops_free(loops);
@@ -360,7 +359,7 @@ static const struct pass_key keys[] = {REGISTER_ROOM_KEYS, {0}};
 
 const struct pass pass_hoist = {
     .name = "hoist",
-    .meaning = "starts loads behind an arm of a branch in front of the branch",
+    .meaning = "starts loads after an arm of a branch before the branch",
     .keys = keys,
     .run_func = run,
     .needs = AN_CFG | AN_DEFS | AN_LIVE,

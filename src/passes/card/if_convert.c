@@ -17,8 +17,8 @@
  * barriers, calls, IEEE quotients, and arms that only the kernel's end follows.
  *
  * Rounds go on while branches within arms become guards; what was refused once stays a branch,
- * as the code behind it then was. O(body) a round. Huge kernels: the round also makes their
- * flow and liveness anew. */
+ * as the code after it then was. O(body) a round. Huge kernels: the round also makes their
+ * flow and liveness again. */
 #include "passes/card/if_convert_int.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -66,7 +66,7 @@ struct outside {
     bool read, guard;
 };
 
-/* Is what it writes read behind the arm, or by the other arm? */
+/* Is what it writes read after the arm, or by the other arm? */
 static void
 note_outside(void *user, int32_t reg, bool write, bool partial)
 {
@@ -212,7 +212,7 @@ branches_on(const struct convert *c, uint32_t b)
            x->succ[1] == (int32_t)b + 1 && x->succ[0] >= 0;
 }
 
-/* Does its one arm jump over code that is not its own? ptxas guards an arm that the code behind it
+/* Does its one arm jump over code that is not its own? ptxas guards an arm that the code after it
  * follows, or that goes back. */
 static bool
 jumps_on(const struct diamond *d)

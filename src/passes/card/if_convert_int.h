@@ -16,7 +16,7 @@ struct diamond {
     bool neg;            /* of the guard of the first arm */
     uint32_t operations; /* of the longer arm */
     uint32_t loading;    /* arms with long loads */
-    bool lives_on;       /* what an arm writes is read behind it, or by the other */
+    bool lives_on;       /* what an arm writes is read after it, or by the other */
 };
 
 /* A round over a function; in an arena. */
@@ -34,7 +34,7 @@ struct worth worth_new(struct arena *mem, const struct live *live,
                        const uint8_t *operations, const bool *guarded);
 /* A load of the function that takes longer than from scratchpad or of a constant. */
 bool worth_is_long_load(const struct worth *w, uint32_t inst);
-/* Whether so many operations, none of them a long load, become guards always. */
+/* Whether that many operations, none of them a long load, become guards always. */
 bool worth_is_short(uint32_t operations);
 /* Do guards take a warp less time than the branch? O(instructions of its blocks). */
 bool worth_guards(struct worth *w, const struct diamond *d);

@@ -2,15 +2,15 @@
  *
  * Arms of at most PLAIN operations always become guards. A longer one does, up to MOST, if
  * there is a wait that something else can fill: the arm waits for a load, of its own or of the
- * block in front, and meanwhile
+ * block before, and meanwhile
  *     - the other arm waits for one too,
- *     - the block in front waits for another load, which the branch does not need,
- *     - behind the arms there is a load, in front of any barrier, there or in an arm that
- *       follows; or what waits for a load in front; or LEAST_BEHIND operations. Comparisons do
+ *     - the block before waits for another load, which the branch does not need,
+ *     - after the arms there is a load, before any barrier, there or in an arm that
+ *       follows; or what waits for a load before; or LEAST_AFTER operations. Comparisons do
  *       not count, nor what leads to them only: ptxas moves these over the branch.
- * So also an arm that waits for nothing, where the block in front does and the block behind
+ * So also an arm that waits for nothing, where the block before does and the block after
  * loads. A short arm that waits for its own load keeps its branch where nothing fills the wait.
- * What an arm's results are read for behind it is not looked at: then it becomes guards.
+ * What an arm's results are read for after it is not looked at: then it becomes guards.
  *
  * Source: `ptxas -O3` of CUDA 13.0 on sm_75, 80 and 86, small kernels in which one of these
  * changes at a time, and the workloads (docs/passes.md). */
@@ -20,14 +20,14 @@
 #include "analysis/motion.h"
 #include "analysis/operands.h"
 
-enum { PLAIN = 8, MOST = 20, LEAST_BEHIND = 2 };
+enum { PLAIN = 8, MOST = 20, LEAST_AFTER = 2 };
 
 /* What is known of a register's value. */
 enum {
     FOR_GUARD = 1, /* the branch needs it */
-    LOADED = 2,    /* it waits for a load in front that the branch does not need */
-    BEHIND = 4,    /* it is there behind the arms only */
-    COMPARED = 8   /* a comparison behind the arms needs it */
+    LOADED = 2,    /* it waits for a load before that the branch does not need */
+    AFTER = 4,     /* it is there after the arms only */
+    COMPARED = 8   /* a comparison after the arms needs it */
 };
 
 struct worth_mark {
@@ -112,7 +112,7 @@ worth_is_long_load(const struct worth *w, uint32_t inst)
            space != PTX_SPACE_CONST;
 }
 
-/* What keeps a load behind it from being issued before. */
+/* What keeps a load after it from being issued before. */
 static bool
 keeps_loads(const struct worth *w, const struct ptx_inst *in)
 {
@@ -167,7 +167,7 @@ loads_at_once(const struct worth *w, uint32_t b)
     return false;
 }
 
-/* An arm in front, which has become guards, loads. */
+/* An arm before, which has become guards, loads. */
 static bool
 loads_before(const struct worth *w, uint32_t head)
 {
@@ -217,7 +217,7 @@ mark_arms(struct worth *w, const struct diamond *d)
             if (!in)
                 continue;
             waits |= of_reads(w, in, 0) & LOADED;
-            of_writes(w, in, BEHIND);
+            of_writes(w, in, AFTER);
         }
     }
     return waits;
@@ -233,7 +233,7 @@ another_loads(const struct worth *w, const struct diamond *d)
            w->g->block[next].npred == 1 && loads_at_once(w, next);
 }
 
-/* Is there anything behind the arms to fill a wait with? */
+/* Is there anything after the arms to fill a wait with? */
 static bool
 works_behind(struct worth *w, const struct diamond *d)
 {
@@ -254,16 +254,16 @@ works_behind(struct worth *w, const struct diamond *d)
             barrier = true;
             continue;
         }
-        if (worth_is_long_load(w, i) && !barrier && !(needs & BEHIND))
+        if (worth_is_long_load(w, i) && !barrier && !(needs & AFTER))
             return true;
-        if (is_load(w, in) || needs & BEHIND)
-            of_writes(w, in, BEHIND);
+        if (is_load(w, in) || needs & AFTER)
+            of_writes(w, in, AFTER);
         else if (needs & LOADED)
             return true;
         else if (!(ptx_ops[in->op].flags & PTX_STORE) && !is_compared(w, d->meet, in))
             operations += w->operations[i];
     }
-    return operations >= LEAST_BEHIND || (!barrier && another_loads(w, d));
+    return operations >= LEAST_AFTER || (!barrier && another_loads(w, d));
 }
 
 bool

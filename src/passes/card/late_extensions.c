@@ -6,7 +6,7 @@
  *
  * A card's additions and shifts of 64 bits are two operations, and read RZ for a high half of zero:
  * ptxas (CUDA 13.0) has no register for it, and no operation (ptx/fusions.def, WIDEN). So each
- * instruction that reads such a value gets an extension of its own right in front, if the 32 bits
+ * instruction that reads such a value gets an extension of its own right before, if the 32 bits
  * still hold there (analysis/defs.h). Addresses need both halves in registers and keep theirs.
  * O(operands). */
 #include "passes/pass.h"
@@ -15,7 +15,7 @@
 struct late {
     struct ptx_func *f;
     const struct defs *defs;
-    size_t nregs; /* of them; those made here stand behind */
+    size_t nregs; /* of them; those made here stand after */
     uint32_t at;
     uint32_t *reads; /* of each register, those that are left */
     VEC(struct ptx_inst) body;

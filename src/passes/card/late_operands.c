@@ -3,7 +3,7 @@
  * A card's instruction takes a word of the constant bank or a literal as an operand: no
  * register holds it in between. PTX loads a parameter into a register, mostly at the
  * kernel's begin, and it lives until its last use. Here each instruction that reads such a
- * register gets a definition of its own right in front, with a fresh register:
+ * register gets a definition of its own right before, with a fresh register:
  *
  *     ld.param.u64 %rd1, [p];              mul.wide.u32 %rd2, %r1, 4;
  *     ...                                  ld.param.u64 %rd9, [p];
@@ -24,7 +24,7 @@ struct late {
     struct ptx_func *f;
     const bool *is;     /* of each register: an operand (operands_late) */
     const int32_t *def; /* its definition */
-    size_t nregs;       /* of them; those made here stand behind */
+    size_t nregs;       /* of them; those made here stand after */
     uint32_t *reads;    /* of each register, those that are left */
     VEC(int32_t) own;   /* pairs: register, the one in its place in this instruction */
     VEC(struct ptx_inst) body;

@@ -16,7 +16,7 @@
  *
  * Two or four halves become one load too, and pairs of words parts of four. Where only three of four
  * words are loaded, the fourth is loaded for nothing (ptxas, CUDA 13.0, small kernels); here only if
- * it is none behind all that the program loads, which may lie behind the block's scratchpad.
+ * it is none after all that the program loads, which may lie after the block's scratchpad.
  *
  * Stores are merged where the last of them stands, if nothing between them may touch their bytes,
  * orders accesses, or writes what they read. What else reads their values does not matter: ptxas
@@ -32,8 +32,8 @@
 #include "analysis/motion.h"
 #include "base/bitset.h"
 
-/* instructions from the first load to the last: further apart they would only lengthen
- * lives; zeros that are told apart; those of 16 bytes; elements of the longest vector */
+/* instructions from the first load to the last: further from each other they would only lengthen
+ * lives; zeros that are distinguished; those of 16 bytes; elements of the longest vector */
 enum {
     SPAN = 32,
     MOST_ZEROS = 6,
@@ -272,8 +272,8 @@ is_beside(const struct merge *m, const struct ptx_inst *a, const struct ptx_inst
     return true;
 }
 
-/* May nothing be loaded from scratchpad (bank: from the constant bank) in front of it that
- * stood behind? */
+/* May nothing be loaded from scratchpad (bank: from the constant bank) before it that
+ * stood after? */
 static bool
 stops(const struct ptx_func *f, const struct ptx_inst *in, bool bank)
 {
@@ -335,8 +335,8 @@ fits(const struct merge *m, const struct ptx_inst *in, bool first, int64_t k, un
 }
 
 /* Places of a vector's loads from i on: place[k] is of the one that loads the word k elements
- * behind the vector's begin. false: too few. Of four words the first three may lack one: that
- * is loaded too, and lies in front of one that the program loads. */
+ * after the vector's begin. false: too few. Of four words the first three may lack one: that
+ * is loaded too, and lies before one that the program loads. */
 static bool
 find_loads(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n,
            uint32_t *place)

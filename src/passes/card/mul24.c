@@ -17,7 +17,7 @@ struct body {
     VEC(struct ptx_inst) v;
 };
 
-/* The factor's low 24 bits: of a literal here, else by an instruction in front. */
+/* The factor's low 24 bits: of a literal here, else by an instruction before. */
 static void
 extend(struct ptx_func *f, struct body *to, const struct ptx_inst *in,
        struct ptx_operand *o)

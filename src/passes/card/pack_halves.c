@@ -5,7 +5,7 @@
  *
  * So does ptxas from sm_80 on (F2FP.PACK_AB; CUDA 13.0, small kernels): of a basic block the first
  * conversion that is left and the next of the same kind that does not come from it, however far
- * apart; bf16 and rounding to zero too. The two take one register until they are read, where the
+ * separate; bf16 and rounding to zero too. The two take one register until they are read, where the
  * move is an operation for the upper one (PRMT). A pair that the code packs anyway needs no move:
  * mov.b32 %r2, {%h1, %h2} becomes a copy.
  *
@@ -43,7 +43,7 @@ is_conversion(const struct ptx_inst *in)
            !in->ops[0].comp && !in->ops[1].comp;
 }
 
-/* Conversions i and, behind it, the one looked at: do they become one? */
+/* Conversions i and, after it, the one looked at: do they become one? */
 static bool
 pair(struct packer *p, uint32_t i)
 {

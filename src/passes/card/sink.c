@@ -212,7 +212,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         write_code(&s);
         *changed = true;
         if (a->report)
-            strbuf_printf(a->report, "%s: %u instructions go behind branches\n", f->name,
+            strbuf_printf(a->report, "%s: %u instructions go after branches\n", f->name,
                           n);
     }
     loops_free(loops);
@@ -222,7 +222,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 
 const struct pass pass_sink = {
     .name = "sink",
-    .meaning = "computes behind a branch what is read on one side of it only",
+    .meaning = "computes after a branch what is read on one side of it only",
     .run_func = run,
     .needs = AN_CFG | AN_DEFS,
 };

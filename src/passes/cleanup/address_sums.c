@@ -11,7 +11,7 @@
  * 13.0) takes the literals through sums and shifts of 64 bits into the addresses. So here: of a
  * register that only addresses read, the value without its literal is found as an expression
  * over registers with one definition each that reaches (analysis/defs.h). Where several of a block
- * have one expression, it is computed in front of the first of them. What their own sums were
+ * have one expression, it is computed before the first of them. What their own sums were
  * computed from is left to dead-code; it is looked into only if nothing else reads it, or it is the
  * sum of a literal or of a scratchpad variable. It does not go through the extension of a 32-bit
  * sum, which may have wrapped; ptxas does not either. Addresses of scratchpad may have 32 bits, for
@@ -116,7 +116,7 @@ is_var(const struct ptx_inst *in)
            in->ops[1].var->space == PTX_SPACE_SHARED;
 }
 
-/* Sums that cost nothing where they are computed again: of a literal, of a variable. */
+/* Sums that cost nothing where they are rematerialised: of a literal, of a variable. */
 static bool
 is_free(const struct group *s, const struct ptx_inst *in)
 {
@@ -153,7 +153,7 @@ scaled(struct group *s, struct value x, enum ptx_op op, uint64_t by)
                           (int64_t)(op == PTX_OP_SHL ? n << by : n * by)};
 }
 
-/* What instruction `def` gives its destination of 32 or 64 bits, as instruction `at` behind it
+/* What instruction `def` gives its destination of 32 or 64 bits, as instruction `at` after it
  * sees it; of - UINT32_MAX: it is no sum, shift or product. */
 static struct value
 computed(struct group *s, uint32_t def, uint32_t at, int depth)

@@ -1,4 +1,4 @@
-/* common_subexpressions.c: what was computed before is not computed again.
+/* common_subexpressions.c: what was computed before is not computed twice.
  *
  * Two unguarded pure instructions with equal operands compute the same if every register
  * they read has one definition that reaches them (analysis/defs.h). Where the first
@@ -134,7 +134,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 
 const struct pass pass_common_subexpressions = {
     .name = "common-subexpressions",
-    .meaning = "what a dominating instruction computed is not computed again",
+    .meaning = "what a dominating instruction computed is not computed twice",
     .run_func = run,
     .needs = AN_CFG | AN_DEFS,
     .keeps = AN_CFG | AN_DEFS,

@@ -117,7 +117,7 @@ sweep_overwritten(const struct ptx_func *f, const struct cfg *g, uint64_t *dead)
 }
 
 /* Whether there is a red like the atom (PTX ISA 9.7.13.14: no .exch and .cas, which need the
- * old value, and no .acquire and .acq_rel, which order what follows behind it). */
+ * old value, and no .acquire and .acq_rel, which order what follows after it). */
 static bool
 reduces(const struct ptx_inst *in)
 {

@@ -9,7 +9,7 @@
  * A register is narrow if no instruction needs its high half and every instruction that
  * writes it computes the low half from low halves. Which are is found by assuming all of
  * them and striking out until nothing changes, against the order of the code, since demand
- * flows that way. Operands that stay wide are narrowed in front of the instruction by
+ * flows that way. Operands that stay wide are narrowed before the instruction by
  * cvt.u32.u64, the low half of a register pair. Narrow registers are replaced by fresh
  * ones. O(instructions x rounds); chains of copies against the order of the code need more
  * than three rounds. */
@@ -205,7 +205,7 @@ half_type(unsigned type)
     return type == PTX_S64 ? PTX_S32 : type == PTX_U64 ? PTX_U32 : PTX_B32;
 }
 
-/* Rewrites `in` and appends it, behind what narrows its operands. */
+/* Rewrites `in` and appends it, after what narrows its operands. */
 static void
 rewrite(struct narrow *n, struct ptx_inst in)
 {

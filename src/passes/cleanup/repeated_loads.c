@@ -7,7 +7,7 @@
  *
  * As in ptxas' code (CUDA 13.0): a store or atomic in the same state space ends all values but
  * that of its own address, whatever the address; one in another space ends none; barriers,
- * fences, and exchanges between lanes that may be apart (uniform_diverged) end all. Each point of the code has a number for the state of scratchpad and one for
+ * fences, and exchanges between lanes that may have diverged (uniform_diverged) end all. Each point of the code has a number for the state of scratchpad and one for
  * that of global memory. What ends values gives the state a new number. Where ways join, it is
  * that of the immediate dominator if no block between them changes it. Loads are equal if
  * address and number are, and if all registers have one definition that reaches

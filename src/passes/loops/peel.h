@@ -1,4 +1,4 @@
-/* peel.h: copies of a loop's turns (peel_copies.c), between the choice of the loop (peel_loops.c,
+/* peel.h: copies of a loop's iterations (peel_copies.c), between the choice of the loop (peel_loops.c,
  * unroll.c) and the new body. Private to src/passes. */
 #ifndef ALLOT_PASSES_PEEL_H
 #define ALLOT_PASSES_PEEL_H
@@ -10,22 +10,22 @@ struct peel {
     struct ptx_func *f;
     const struct cfg *g;
     const struct loop *l;
-    uint32_t before, latch, after; /* blocks: the one way in, the way back, behind it */
-    uint32_t back;  /* a block of a jump back alone, behind the latch; or the latch */
+    uint32_t before, latch, after; /* blocks: the one way in, the way back, after it */
+    uint32_t back;  /* a block of a jump back alone, after the latch; or the latch */
     uint64_t trips; /* that are peeled */
     enum { LEFT_NONE, LEFT_GUARDED, LEFT_LOOP } left;
-    uint32_t *order, n; /* the loop's blocks, each behind those that lead to it */
-    /* Of each register, within a copy: its name where the definition of this turn reaches,
+    uint32_t *order, n; /* the loop's blocks, each after those that lead to it */
+    /* Of each register, within a copy: its name where the definition of this iteration reaches,
      * and elsewhere; block of that definition, or PEEL_... */
     int32_t *now, *was, *home;
     uint32_t *written, nwritten; /* registers that the loop writes */
     uint32_t *defs;              /* of each: how often, twice under a guard */
-    uint64_t *given;    /* registers whose definition of this turn has been copied */
+    uint64_t *given;    /* registers whose definition of this iteration has been copied */
     uint64_t *own;      /* registers that keep their names in the next copy */
     int32_t *label_of;  /* of each block of the flow graph: label in this copy */
-    int32_t *old_label; /* of header and the block behind: where they stand */
+    int32_t *old_label; /* of header and the block after: where they stand */
     bool labels;        /* the next copy holds the loop's own labels too */
-    /* Told of each instruction of a copy, body.v[i] but for the names; NULL: nobody. */
+    /* Called for each instruction of a copy, body.v[i] but for the names; NULL: nobody. */
     void (*edit)(void *user, uint32_t i, struct ptx_inst *in);
     void *user;
     VEC(struct ptx_inst) to;
@@ -34,7 +34,7 @@ struct peel {
 
 enum {
     PEEL_KEEPS = -1,    /* the register has one name in all copies */
-    PEEL_ITERATION = -2 /* it is this turn's alone */
+    PEEL_ITERATION = -2 /* it is this iteration's alone */
 };
 
 /* Whether block v is in the loop. */
@@ -63,7 +63,7 @@ void peel_names_end(struct peel *p);
 int32_t peel_name_of(const struct peel *p, int32_t r, uint32_t block, bool dest);
 /* The definitions of this instruction of the loop are those of the copy from now on. */
 void peel_note_given(struct peel *p, const struct ptx_inst *in);
-/* Appends one turn to p->to, without the branch back. guard: of its loads and stores, -1:
+/* Appends one iteration to p->to, without the branch back. guard: of its loads and stores, -1:
  * none. */
 void peel_copy_iteration(struct peel *p, int32_t guard, bool neg);
 /* Whether it is a .loc, which copies keep. */
@@ -71,7 +71,7 @@ bool peel_is_line(const struct ptx_inst *in);
 void peel_put_label(struct peel *p, int32_t label);
 void peel_put_jump(struct peel *p, int32_t label, int32_t guard, bool neg);
 
-/* Puts the copies behind the block before the loop, and takes the loop away unless some of it
+/* Puts the copies after the block before the loop, and takes the loop away unless some of it
  * is left. The flow graph is void then. */
 void peel_rebuild(struct peel *p);
 

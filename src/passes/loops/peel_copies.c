@@ -1,8 +1,8 @@
-/* peel_copies.c: the copies of a loop's turns that peel_loops.c and unroll.c ask for, and the
- * names of registers in them. What a turn does not hand on to the next gets a new name in each copy.
- * So does what it hands on by one definition that every turn runs: a use is of the old value
- * where that definition does not dominate it, else of the new one. Behind the last copy the
- * registers that are handed on get their own names back. Cost: instructions times turns. */
+/* peel_copies.c: the copies of a loop's iterations that peel_loops.c and unroll.c ask for, and the
+ * names of registers in them. What an iteration does not hand on to the next gets a new name in each copy.
+ * So does what it hands on by one definition that every iteration runs: a use is of the old value
+ * where that definition does not dominate it, else of the new one. After the last copy the
+ * registers that are handed on get their own names back. Cost: instructions times iterations. */
 #include "passes/loops/peel.h"
 
 #include "passes/rewrite.h"
@@ -275,7 +275,7 @@ peel_copy_iteration(struct peel *p, int32_t guard, bool neg)
     p->labels = false;
 }
 
-/* Registers that are read behind the copies get their names back. */
+/* Registers that are read after the copies get their names back. */
 static void
 names_back(struct peel *p)
 {
@@ -312,7 +312,7 @@ copies(struct peel *p)
     }
     if (p->left == LEFT_LOOP)
         peel_put_jump(p, p->old_label[p->l->header], guard, neg);
-    uint32_t next = p->before + 1; /* whose code stands behind the copies */
+    uint32_t next = p->before + 1; /* whose code stands after the copies */
     while (p->left != LEFT_LOOP && next < p->g->n && peel_has(p, (int32_t)next))
         next++;
     if (next != p->after)
@@ -328,7 +328,7 @@ label_at(struct peel *p, uint32_t v)
     return ptx_label_new(p->f);
 }
 
-/* The body with the copies behind the block before the loop. */
+/* The body with the copies after the block before the loop. */
 void
 peel_rebuild(struct peel *p)
 {

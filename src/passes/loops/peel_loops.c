@@ -1,5 +1,5 @@
-/* peel_loops.c: turns of a loop that fills scratchpad become straight code (003 section 4.2:
- * "loop peeling is used to create such a task"). The loads of all turns can then stand
+/* peel_loops.c: iterations of a loop that fills scratchpad become straight code (003 section 4.2:
+ * "loop peeling is used to create such a task"). The loads of all iterations can then stand
  * before the first store, outside of the region in which a block needs its scratchpad
  * (late-stores and region-shrink move them):
  *
@@ -9,12 +9,12 @@
  *        @q bra L                     st.shared [s], a1
  *                                     st.shared [s+512], a2 ...
  *
- * How many turns a loop has is found by running its address arithmetic for each thread of
- * a block (thread_bytes.h); so the code is for one launch. As many turns are peeled as
+ * How many iterations a loop has is found by running its address arithmetic for each thread of
+ * a block (thread_bytes.h); so the code is for one launch. As many iterations are peeled as
  * every thread runs that comes to the loop. What is left of it:
  *
  *     nothing         all threads run equally many
- *     guarded code    some run one more, and the turn is straight: its loads and stores get
+ *     guarded code    some run one more, and the iteration is straight: its loads and stores get
  *                     the loop's predicate as a guard
  *     the loop        else
  *
@@ -24,7 +24,7 @@
  * Loops: one way back, which is the only way out, and one way in, not by a branch under a
  * guard (but past one that threads take that skip the loop); they store to
  * scratchpad and load from elsewhere; no barriers, atomics, calls or reads of scratchpad.
- * Cost: the walks, and instructions times turns, at most `most` for a loop. */
+ * Cost: the walks, and instructions times iterations, at most `most` for a loop. */
 #include "passes/loops/peel.h"
 
 #include "passes/rewrite.h"
@@ -98,9 +98,9 @@ fills(const struct peel *p, const struct scratch_use *use, uint64_t *instruction
     return stores && loads;
 }
 
-/* Whether the last turn can run under a guard: straight code, of which only loads and
- * stores need it, and nothing that it computes is read behind the loop. The guard must be
- * the turn's before alone, so its register has new names. */
+/* Whether the last iteration can run under a guard: straight code, of which only loads and
+ * stores need it, and nothing that it computes is read after the loop. The guard must be
+ * the iteration's before alone, so its register has new names. */
 static bool
 can_guard(const struct peel *p, const struct live *live)
 {
@@ -130,14 +130,15 @@ static void
 write_report(const struct peel *p, const struct pass_args *a)
 {
     if (a->report)
-        strbuf_printf(a->report,
-                      "%s: of the loop that ends in line %u, %llu turns are straight "
-                      "code now%s\n",
-                      p->f->name, p->f->body.v[p->g->block[p->latch].end - 1].line,
-                      (unsigned long long)p->trips,
-                      p->left == LEFT_NONE      ? ", all that it has"
-                      : p->left == LEFT_GUARDED ? ", and one under a guard"
-                                                : "; the rest stays");
+        strbuf_printf(
+            a->report,
+            "%s: of the loop that ends in line %u, %llu iterations are straight "
+            "code now%s\n",
+            p->f->name, p->f->body.v[p->g->block[p->latch].end - 1].line,
+            (unsigned long long)p->trips,
+            p->left == LEFT_NONE      ? ", all that it has"
+            : p->left == LEFT_GUARDED ? ", and one under a guard"
+                                      : "; the rest stays");
 }
 
 /* Peels the first loop, innermost first, that can be and becomes at most `limit`

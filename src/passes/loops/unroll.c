@@ -1,28 +1,28 @@
 /* unroll.c: bodies of innermost loops are copied as ptxas copies them.
  *
- *     L: ld a, [p]; s += a                     all turns of a loop with a constant count, or
+ *     L: ld a, [p]; s += a                     all iterations of a loop with a constant count, or
  *        p += 4; i += 1                  ->    several in a row, and the rest:
  *        q = i < n; @q bra L
  *
  *     lim = n - 3; if n - 3 wraps or i >= lim, go to R     R: if i + 1 >= n, go to S
- *     M: p0 = p; i0 = i                                       two turns; @!q bra END
- *        ld a1, [p0]; ld a2, [p0 + 4]; ... four turns      S: one turn; @q bra S
+ *     M: p0 = p; i0 = i                                       two iterations; @!q bra END
+ *        ld a1, [p0]; ld a2, [p0 + 4]; ... four iterations      S: one iteration; @q bra S
  *        p = p0 + 16; i = i0 + 4; if i < lim, go to M      END:
  *        @!q bra END
  *
- * So no turn runs that did not before, whatever n and i are. A constant count that is too
- * large for straight code becomes a loop of u turns behind count mod u turns. Registers get
+ * So no iteration runs that did not before, whatever n and i are. A constant count that is too
+ * large for straight code becomes a loop of u iterations after count mod u iterations. Registers get
  * new names in each copy (peel_copies.c). What steps by a constant is computed from its value
  * at the first of them, for constant-fold and address-fold to put into addresses.
  *
  * Which loops: one way back, at the end, which is also a way out, by a predicate, and the only
- * one unless all turns are copied; code in one piece; no .pragma "nounroll" at the head (PTX
+ * one unless all iterations are copied; contiguous code; no .pragma "nounroll" at the head (PTX
  * ISA, pragmas), no call, fence, or access to other lanes; no division or root that ptxas makes
  * a call of. What is compared at the end steps by a constant, and unknown counts need a bound
  * that does not change, and barriers then a count that all threads of a block share. Loops that
- * leave in their middle are turned first (unroll_rotate.c). How many turns: read off
+ * leave in their middle are turned first (unroll_rotate.c). How many iterations: read off
  * `ptxas -O3` of CUDA 13.0, over 1,900 loops of 2 to 160 fused multiply-adds, 1 to 32 loads, 2
- * to 10,000 turns: PART_... below and unroll_size.c; docs/passes.md has the table.
+ * to 10,000 iterations: PART_... below and unroll_size.c; docs/passes.md has the table.
  *
  * Outer loops follow where all loops within have become straight code. Cost: the body, and
  * what it becomes, times the depth of loops. */
@@ -38,11 +38,11 @@
 
 enum {
     /* ptxas', in operations, the counter's comparison included */
-    PART_SIZE = 350, /* turns of a copied loop and before it, times size, at most */
-    PART_BODY = 72,  /* largest turn of one */
+    PART_SIZE = 350, /* iterations of a copied loop and before it, times size, at most */
+    PART_BODY = 72,  /* largest iteration of one */
     /* ours */
     MOST_SIZE = 8192, /* of straight code */
-    MOST_BETWEEN = 4, /* blocks between the loop's that move behind it */
+    MOST_BETWEEN = 4, /* blocks between the loop's that move after it */
     MOST_DEPTH = 4,   /* loops around loops that become straight code */
     KNOWN_DEPTH = 4,  /* definitions that are followed for a literal */
     TRACE_DEPTH = 64  /* ... for the number of a thread */
@@ -106,7 +106,7 @@ unroll_signed(const struct unroll *u, int32_t r, uint64_t v)
     return unroll_bytes(u->p.f, r) == 4 ? (int32_t)v : (int64_t)v;
 }
 
-/* How far a base steps in a turn; 0: r is none. */
+/* How far a base steps in an iteration; 0: r is none. */
 int64_t
 unroll_step(const struct unroll *u, int32_t r)
 {
@@ -254,7 +254,7 @@ find_back(const struct unroll *u)
     return back;
 }
 
-/* Finds the block that goes back and leaves, or leaves in front of a jump back alone; and the
+/* Finds the block that goes back and leaves, or leaves before a jump back alone; and the
  * other blocks that leave, each for a label. */
 static bool
 find_ends(struct unroll *u)
@@ -291,7 +291,7 @@ find_ends(struct unroll *u)
     return out == 1;
 }
 
-/* Whether the blocks between the loop's that are none of it can stand behind it. */
+/* Whether the blocks between the loop's that are none of it can stand after it. */
 static bool
 can_move(const struct unroll *u, uint32_t low, uint32_t high)
 {
@@ -408,7 +408,7 @@ steps(struct unroll *u, const struct ptx_inst *test, uint32_t at, unsigned k)
     return l.base >= 0 && unroll_bytes(u->p.f, l.base) == ptx_type_bytes(test->type[0]);
 }
 
-/* Finds what the loop counts: a value that steps by a constant, compared behind its step. */
+/* Finds what the loop counts: a value that steps by a constant, compared after its step. */
 static bool
 find_test(struct unroll *u)
 {
@@ -468,7 +468,7 @@ unroll_limit(const struct unroll *u, int64_t off, uint64_t *v)
     return off > 0 ? (limit ^ flip) < (n ^ flip) : (limit ^ flip) > (n ^ flip);
 }
 
-/* How far x goes in all but the last of `turns` turns. */
+/* How far x goes in all but the last of `trips` iterations. */
 int64_t
 unroll_reach(const struct unroll *u, unsigned trips)
 {
@@ -586,7 +586,7 @@ iterations_differ(struct unroll *u)
     return false;
 }
 
-/* u->turns, u->rest: turns of a new loop, and before it, for `all` in all; false: none are
+/* u->trips, u->rest: iterations of a new loop, and before it, for `all` in all; false: none are
  * worth it. */
 static bool
 choose_part(struct unroll *u, uint64_t all, uint64_t size)
@@ -615,7 +615,7 @@ bound_is_operand(const struct unroll *u)
             !ptx_machine_operations(&f->body.v[u->defsum[u->bound.reg]]));
 }
 
-/* Whether as many turns can run below a literal bound; or none can, since it is an unsigned
+/* Whether as many iterations can run below a literal bound; or none can, since it is an unsigned
  * number of fewer steps, and ptxas copies them all the same (u->never). */
 static bool
 reaches_bound(struct unroll *u)
@@ -686,13 +686,13 @@ write_report(struct unroll *u, enum unroll_way way, const struct pass_args *a)
     strbuf_printf(a->report, "%s: the loop that ends in line %u: ", u->p.f->name,
                   br->line);
     if (way == UNROLL_FULL)
-        strbuf_printf(a->report, "all %llu turns in a row\n",
+        strbuf_printf(a->report, "all %llu iterations in a row\n",
                       (unsigned long long)u->trips);
     else if (way == UNROLL_PART)
-        strbuf_printf(a->report, "%llu turns in a row, %llu before\n",
+        strbuf_printf(a->report, "%llu iterations in a row, %llu before\n",
                       (unsigned long long)u->trips, (unsigned long long)u->rest);
     else
-        strbuf_printf(a->report, "%llu turns in a row; then two, and one\n",
+        strbuf_printf(a->report, "%llu iterations in a row; then two, and one\n",
                       (unsigned long long)u->trips);
 }
 

@@ -1,5 +1,5 @@
 /* unroll_copies.c: the code of copied loops (unroll.c says which, and draws it). Each value that
- * steps by a constant is the base's value at the group's first turn plus a literal. */
+ * steps by a constant is the base's value at the group's first iteration plus a literal. */
 #include "passes/loops/unroll_int.h"
 
 #include "passes/rewrite.h"
@@ -19,7 +19,7 @@ put_add(struct peel *p, int32_t d, struct ptx_operand a, int64_t v, unsigned byt
     *vec_push(&p->to) = in;
 }
 
-/* A step of a copy is one from the value at the group's first turn. */
+/* A step of a copy is one from the value at the group's first iteration. */
 void
 unroll_edit(void *user, uint32_t i, struct ptx_inst *in)
 {
@@ -41,7 +41,7 @@ unroll_edit(void *user, uint32_t i, struct ptx_inst *in)
     p->to.v[p->to.n - 1].col = was.col;
 }
 
-/* `n` turns, one behind the other. full: nothing follows but the code behind the loop. The
+/* `n` iterations, one after the other. full: nothing follows but the code after the loop. The
  * predicate on which the loop would go on, or not, is that of the last; returned. */
 static int32_t
 put_iterations(struct unroll *u, uint64_t n, bool full)
@@ -120,7 +120,7 @@ put_difference(struct peel *p, struct ptx_operand a, struct ptx_operand b, unsig
     return in.ops[0];
 }
 
-/* Whether the first of `turns` turns, and then all, run; a predicate. x differs from the bound
+/* Whether the first of `trips` iterations, and then all, run; a predicate. x differs from the bound
  * in each: that is further away, in the direction of the steps and modulo 2^32 or 2^64. */
 static int32_t
 put_all_run(struct unroll *u, struct ptx_operand limit, unsigned trips)
@@ -147,8 +147,8 @@ unroll_put_head(struct peel *p, int32_t label)
     *vec_push(&p->to) = in;
 }
 
-/* A loop whose turns are not known in advance. */
-/* A bound of fewer steps than the turns take: they run if x is below it and further away than
+/* A loop whose iterations are not known in advance. */
+/* A bound of fewer steps than the iterations take: they run if x is below it and further away than
  * that, which is never. */
 static void
 put_never(struct unroll *u, int32_t two, int64_t far)

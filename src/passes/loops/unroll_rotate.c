@@ -6,13 +6,13 @@
  *
  * ptxas does so with every such loop of straight code (CUDA 13.0: A and B of 2 to 300
  * operations), whether it then copies the new loop or not. It copies none that compares what
- * A computes from the counter, as i + 1, in place of a value that turns hand on. A stands
+ * A computes from the counter, as i + 1, in place of a value that iterations hand on. A stands
  * twice, with the same registers. O(body), and liveness. */
 #include "passes/loops/unroll_int.h"
 
 #include "analysis/defuse.h"
 
-/* The loop's blocks A and B, and the block behind it. */
+/* The loop's blocks A and B, and the block after it. */
 struct middle {
     uint32_t a, b, after;
     bool stays; /* no more than one copy of the new loop */
@@ -64,7 +64,7 @@ note_read(void *user, int32_t reg, bool write, bool partial)
         t->handed = false;
 }
 
-/* Whether the comparison that leaves reads only what is there at the turn's start, or what
+/* Whether the comparison that leaves reads only what is there at the iteration's start, or what
  * takes its place. */
 static bool
 tests_counter(const struct cfg *g, const struct live *live, const struct middle *m)

@@ -1,4 +1,4 @@
-/* unroll_size.c: how large a turn of a loop is for ptxas, and how many it makes straight code
+/* unroll_size.c: how large an iteration of a loop is for ptxas, and how many it makes straight code
  * of. Numbers read off the code that ptxas -O3 of CUDA 13.0 makes of small loops (unroll.c;
  * docs/passes.md has the table). */
 #include "passes/loops/unroll_int.h"
@@ -11,15 +11,16 @@
 
 /* ptxas', in operations */
 enum {
-    UNKNOWN_BODY = 19,    /* largest turn where turns are not known, no load waited for */
+    UNKNOWN_BODY =
+        19, /* largest iteration where iterations are not known, no load waited for */
     UNKNOWN_MEMORY = 47,  /* ... with loads from global or local memory */
     UNKNOWN_SHARED = 5,   /* ... more for each load from scratchpad, */
     UNKNOWN_HIGHEST = 97, /* ... up to this */
-    SHARED = 2,           /* of a turn: what straight code needs once */
+    SHARED = 2,           /* of an iteration: what straight code needs once */
     FOLDED = 16           /* times sqrt(n): room for each operation it does not need */
 };
 
-/* What accesses at addresses that become literals take off a turn's size. */
+/* What accesses at addresses that become literals take off an iteration's size. */
 static uint64_t
 saved(uint64_t accesses)
 {
@@ -83,7 +84,7 @@ folds(const struct unroll *u, const struct ptx_inst *in)
            (bitset_has(u->known, (size_t)d) || becomes_offset(u, in));
 }
 
-/* A branch is an operation, with the jump behind it one; the loop's own is none. */
+/* A branch is an operation, with the jump after it one; the loop's own is none. */
 static uint64_t
 cost_of_jump(const struct unroll *u, const struct ptx_inst *in)
 {
@@ -171,7 +172,7 @@ trace_write(void *user, int32_t r, bool write, bool partial)
         bitset_add(t->u->loaded, (size_t)r);
 }
 
-/* Follows what comes from global memory within a turn to the branches. */
+/* Follows what comes from global memory within an iteration to the branches. */
 static void
 note_branch(struct unroll *u, struct unroll_size *x, uint32_t i)
 {

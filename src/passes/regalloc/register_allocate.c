@@ -7,7 +7,7 @@
  *
  * Names say the place: %R5 is register 5 (.b32), %D4 the pair 4 and 5 (.b64), %H6 the
  * lower half of 6 (.b16), %P1 predicate 1. PTX has no overlapping registers, so %R4 and
- * %D4 are two names to it; that they are never live at once is the allocation. The limit
+ * %D4 are two names to it; that they are never live at the same time is the allocation. The limit
  * is the least of max-registers, .maxnreg, and what .minnctapersm (with .maxntid) leaves
  * a thread of sm-registers. Predicates are not limited. Each function is allocated by
  * itself; what a call chain needs together is usage_of's to sum. */
@@ -203,7 +203,7 @@ ra_restore(struct ptx_func *f, const struct ptx_func *s)
         *vec_push(&f->regs) = s->regs.v[i];
     for (size_t i = 0; i < s->regdecls.n; i++)
         *vec_push(&f->regdecls) = s->regdecls.v[i];
-    f->vars.n = s->vars.n; /* allocation adds them behind */
+    f->vars.n = s->vars.n; /* allocation adds them after */
     f->registers = s->registers;
     f->predicates = s->predicates;
     f->fresh = s->fresh;
@@ -375,7 +375,7 @@ trial_begin(struct trial *t, const struct ptx_func *f, const bool *without,
     for (size_t r = 0; r < copy->regs.n; r++)
         if (without && without[r]) /* a predicate takes nothing from the others */
             copy->regs.v[r].type = PTX_PRED;
-    /* Not hard: an order that takes fewer may come behind it. */
+    /* Not hard: an order that takes fewer may come after it. */
     t->g = colour_once(&t->a, limit, false, spread, &t->cfg, &t->live, &t->units);
     t->units = t->g ? t->g->nunits : t->units;
 }
@@ -450,7 +450,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         strbuf_printf(
             a->report,
             "%s: %u registers, %u predicates; %u spilled to %llu bytes of local "
-            "memory, %u computed again where they are read\n",
+            "memory, %u rematerialised where they are read\n",
             f->name, f->registers, f->predicates, r.spilled,
             (unsigned long long)(r.slots ? r.slots->size : 0), r.rematerialised);
     return true;

@@ -4,7 +4,7 @@
  *   register_graph.c     vector operands, interference, colouring
  *   register_banks.c     which registers should lie in different banks
  *   register_spill.c     what to spill, and the code for it
- *   register_remat.c     what is computed again instead of loaded
+ *   register_remat.c     what is rematerialised instead of loaded
  *   register_keep.c      where a spilled register stays in a register between two uses
  *
  * Everything is in units: one unit is one 32-bit physical register. */
@@ -99,7 +99,7 @@ void ra_graph_free(struct ra_graph *g);
 bool ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit,
                uint32_t enough);
 
-/* What a register should lie apart from. */
+/* What a register should not lie with. */
 struct ra_conflict {
     int32_t other;
     uint32_t weight;
@@ -131,9 +131,9 @@ struct ra_use {
     int32_t reg;
     int32_t next; /* the next use in the block, an index of ra_uses; RA_NONE: none */
     bool read, written;
-    bool dropped;            /* the definition of a value that is computed again */
-    bool load;               /* or computed again, in front */
-    bool store;              /* behind */
+    bool dropped;            /* the definition of a value that is rematerialised */
+    bool load;               /* or rematerialised, before */
+    bool store;              /* after */
     bool kept;               /* the register made for it is the next use's too */
     uint8_t remat;           /* instructions that compute it again; 0: it is loaded */
     int32_t chain[RA_CHAIN]; /* what they compute, sources first, reg last */
@@ -144,7 +144,7 @@ struct ra_uses {
     uint32_t *first;        /* of each instruction; one more for the end */
 };
 
-/* What can be computed again (register_remat.c). */
+/* What can be rematerialised (register_remat.c). */
 struct ra_remat {
     const struct ra *a;
     const struct live *l;
@@ -153,10 +153,10 @@ struct ra_remat {
     const uint64_t *gone; /* registers that are spilled; NULL: none yet */
     uint32_t limit;       /* units that there are */
     uint8_t *form;        /* of each register: whether its definition can be repeated */
-    int32_t *source;      /* of each register that is chosen to be computed again from a
+    int32_t *source;      /* of each register that is chosen to be rematerialised from a
                            * narrower one: that, which lives longer for it; RA_NONE */
     uint64_t *longer;     /* those sources */
-    uint32_t *units[2];   /* [behind][instruction]: units in registers without the spilled
+    uint32_t *units[2];   /* [after][instruction]: units in registers without the spilled
                            * ones; NULL: as liveness says */
     uint32_t *read;       /* of each instruction: units of spilled ones that it reads */
     uint8_t *steps;       /* of each register that ra_remat_everywhere found: the most
@@ -175,18 +175,18 @@ struct ra_remat *ra_remat_new(const struct ra *a, const struct live *l,
 /* The one narrower register from which, with what needs none, the value of r is computed,
  * RA_NONE: there is not one such. */
 int32_t ra_remat_source(struct ra_remat *x, int32_t r);
-/* How many instructions compute r again in front of instruction i, where `before` is live
- * in so many registers, and what (ra_use.chain); 0: it cannot be. */
+/* How many instructions compute r again before instruction i, where `before` is live
+ * in that many registers, and what (ra_use.chain); 0: it cannot be. */
 unsigned ra_remat_here(struct ra_remat *x, const struct live_set *before,
                        uint32_t registers, int32_t r, uint32_t i,
                        int32_t chain[RA_CHAIN]);
-/* Adds to `yes` the registers (of gone) that can be computed again at all their reads. */
+/* Adds to `yes` the registers (of gone) that can be rematerialised at all their reads. */
 void ra_remat_everywhere(struct ra_remat *x, uint64_t *yes, struct arena *mem);
 /* The code for u, whose value goes to register `to`. */
 void ra_emit_remat(const struct ra_remat *x, struct ra_body *b, const struct ra_use *u,
                    int32_t to, int32_t origin);
 
-/* Finds the uses of the registers in x->gone (slot < 0: computed again) and what to load and
+/* Finds the uses of the registers in x->gone (slot < 0: rematerialised) and what to load and
  * store at each, so that at most `limit` units are live. u->first is mem's. */
 void ra_keep(struct ra *a, struct ra_remat *x, const int64_t *slot, uint32_t limit,
              struct ra_uses *u, struct arena *mem);
@@ -247,7 +247,7 @@ ra_units(const struct ptx_func *f, int32_t reg)
 void ra_name(struct arena *mem, struct ptx_reg *r);
 /* qsort: by type, then place. */
 int ra_by_name(const void *a, const void *b);
-/* Makes f's declarations anew from its registers, which are sorted by ra_by_name. */
+/* Makes f's declarations again from its registers, which are sorted by ra_by_name. */
 void ra_declare(struct ptx_func *f);
 /* A copy of what register_check needs of a function, with its own body and registers. */
 struct ptx_func *ra_snapshot(const struct ptx_func *f);
@@ -261,15 +261,15 @@ struct ptx_operand *ra_wide_list(const struct ptx_inst *in);
 /* The source of an unguarded copy of a whole register, RA_NONE: `in` is none. */
 int32_t ra_copied(const struct ptx_func *f, const struct ptx_inst *in);
 
-/* -- building a body anew -- */
+/* -- building a body again -- */
 struct ra_body {
     struct ra *a;
     VEC(struct ptx_inst) inst;
     VEC(int32_t) origin;
 };
 void ra_emit(struct ra_body *b, struct ptx_inst in, int32_t origin);
-/* origin of what is made in front of (behind) an instruction of that origin */
-int32_t ra_beside(int32_t origin, bool behind);
+/* origin of what is made before (after) an instruction of that origin */
+int32_t ra_beside(int32_t origin, bool after);
 void ra_emit_copy(struct ra_body *b, int32_t dst, int32_t src,
                   const struct ptx_inst *like, int32_t origin);
 /* Puts the new body in place of the old one. */

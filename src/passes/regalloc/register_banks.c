@@ -1,10 +1,10 @@
 /* register_banks.c: which registers should lie in different banks, and where a value should
- * not go at once.
+ * not go immediately.
  *
  * Register r is in bank r mod n; today's cards have two of 64 bits a processing block, and an
  * instruction whose three sources are in one takes a cycle more (Jia et al., "Dissecting the
  * NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, section 3.2). ptxas keeps sources
- * apart, two of them too, and the data of a store from its address. A value that is written
+ * separate, two of them too, and the data of a store from its address. A value that is written
  * soon after a load, a store or MUFU read the same register waits until that has read it (a
  * barrier of the scoreboard in the card's code); ptxas avoids that for fewer than SOON
  * instructions. Both cost registers, which ptxas takes where that costs no warp

@@ -2,13 +2,13 @@
  *
  * Two registers of one file interfere if one is written while the other is live, unless
  * that write copies the other (Chaitin). Registers of a vector operand form a group that
- * is coloured at once: consecutive units, aligned to the vector's size, as the hardware's
+ * is coloured at the same time: consecutive units, aligned to the vector's size, as the hardware's
  * wide accesses want; a 64-bit register is a group of two units, aligned to two.
  *
  * A group takes the lowest place that suits all its members. Which order needs fewest
  * units is not known beforehand, so several are tried: the order of the text (optimal
  * for straight SSA code without pairs), smallest degree last, the same with wide groups
- * first, and from each result anew by its own colours (Culberson's iterated greedy, which
+ * first, and from each result again by its own colours (Culberson's iterated greedy, which
  * for single registers never gets worse), until MAXLIVE is reached, or what is enough for the
  * caller, or a budget of work is spent. Registers that are copies of each other then get the
  * same place wherever that costs nothing. Cost: O(edges) a try. */
@@ -31,9 +31,9 @@ ra_emit(struct ra_body *b, struct ptx_inst in, int32_t origin)
 }
 
 int32_t
-ra_beside(int32_t origin, bool behind)
+ra_beside(int32_t origin, bool after)
 {
-    return origin < 0 ? origin : register_check_inserted(origin + behind);
+    return origin < 0 ? origin : register_check_inserted(origin + after);
 }
 
 void
@@ -89,7 +89,7 @@ ra_copied(const struct ptx_func *f, const struct ptx_inst *in)
 /* -- vector operands -- */
 
 /* Operand of a vector load or store whose elements must lie side by side. Narrow elements
- * travel in one register and are taken apart by the hardware: no constraint. */
+ * travel in one register and are unpacked by the hardware: no constraint. */
 struct ptx_operand *
 ra_wide_list(const struct ptx_inst *in)
 {
@@ -471,7 +471,7 @@ enum { WORD = 64, MOST_WORDS = RA_MAX_UNITS / WORD };
 struct paint {
     const struct ra_graph *g;
     struct arena *mem;
-    unsigned words;                    /* of a set of units; none lies behind them */
+    unsigned words;                    /* of a set of units; none lies after them */
     uint64_t *units;                   /* [word][row]: the units that a register takes */
     uint64_t taken[MOST_WORDS];        /* units */
     bool taken_pred[RA_MAX_UNITS + 1]; /* predicate + 1; 0 stands for no colour */

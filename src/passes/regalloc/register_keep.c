@@ -1,16 +1,16 @@
 /* register_keep.c: where a spilled register stays in a register between two uses.
  *
- * Spill code loads before each read and stores behind each write. Between two uses of a
+ * Spill code loads before each read and stores after each write. Between two uses of a
  * basic block the value may stay in the register made for the first, wherever there is
  * room: where no point between is over the limit. So a register that is spilled for a
  * part of the code is in memory there alone (live-range splitting). A store is left out
- * if nothing loads what it wrote; a value that is computed again is computed once for
+ * if nothing loads what it wrote; a value that is rematerialised is computed once for
  * the uses it is kept for.
  *
  * Room at a point: the limit less what is live and not spilled, less the registers made
  * for spilled ones there, less what is kept already. Uses are taken in the order of the
  * code, so pairs of uses that end first are kept first, which keeps the most. Calls are not
- * crossed: what is live there is the callee's loss. Pairs farther apart than WINDOW are not
+ * crossed: what is live there is the callee's loss. Pairs farther from each other than WINDOW are not
  * looked at, which makes it O(uses x WINDOW) at worst. */
 #include "passes/regalloc/register_allocate_int.h"
 
@@ -25,7 +25,7 @@ struct keep {
     const uint64_t *gone;
     struct ra_uses *uses;
     struct ra_remat *remat;
-    uint32_t *room[2]; /* [behind][instruction]: units in use, kept ones too */
+    uint32_t *room[2]; /* [after][instruction]: units in use, kept ones too */
     uint32_t inst;     /* of note_use */
 };
 
@@ -81,13 +81,13 @@ find_uses(struct keep *k, const int64_t *slot)
 }
 
 static void
-note_remat(void *user, uint32_t inst, bool behind, const struct live_set *set,
+note_remat(void *user, uint32_t inst, bool after, const struct live_set *set,
            uint32_t registers, uint32_t predicates)
 {
     struct keep *k = user;
     const struct ra_uses *u = k->uses;
     (void)predicates;
-    for (uint32_t n = u->first[inst]; !behind && n < u->first[inst + 1]; n++) {
+    for (uint32_t n = u->first[inst]; !after && n < u->first[inst + 1]; n++) {
         struct ra_use *x = &u->use.v[n];
         if (x->load)
             x->remat =
@@ -102,17 +102,17 @@ find_room(struct keep *k)
 {
     const struct ra_uses *u = k->uses;
     for (size_t i = 0; i < k->a->f->body.n; i++)
-        for (int behind = 0; behind < 2; behind++) {
-            k->room[behind][i] = k->remat->units[behind][i];
+        for (int after = 0; after < 2; after++) {
+            k->room[after][i] = k->remat->units[after][i];
             for (uint32_t n = u->first[i]; n < u->first[i + 1]; n++) {
                 const struct ra_use *x = &u->use.v[n];
-                if (!x->dropped && (behind ? x->written : x->read))
-                    k->room[behind][i] += ra_units(k->a->f, x->reg);
+                if (!x->dropped && (after ? x->written : x->read))
+                    k->room[after][i] += ra_units(k->a->f, x->reg);
             }
         }
 }
 
-/* Is there room for so many units from behind instruction i to before instruction j? Then
+/* Is there room for that many units from after instruction i to before instruction j? Then
  * they are taken. */
 static bool
 take(struct keep *k, uint32_t i, uint32_t j, unsigned units, bool written, uint32_t limit)
@@ -159,7 +159,7 @@ keep_block(struct keep *k, uint32_t first, uint32_t end, int32_t *last, uint32_t
         }
 }
 
-/* Backward: whether memory must hold the value behind each use. */
+/* Backward: whether memory must hold the value after each use. */
 static void
 drop_stores(struct keep *k, const struct live *l, uint32_t b, uint32_t first,
             uint32_t end, bool *needed)

@@ -1,16 +1,16 @@
-/* register_remat.c: which spilled registers are computed again where they are read, and
+/* register_remat.c: which spilled registers are rematerialised where they are read, and
  * the code for it (002 section 3 asks for few spills; rematerialisation).
  *
  * A register whose only definition is a literal, an address, a parameter or a special
  * register that does not change can be computed anywhere. One that is an ordinary
- * computation of registers can be computed again behind its definition wherever these are
+ * computation of registers can be rematerialised after its definition wherever these are
  * still in registers and hold what they held then: they have one definition each, or no path
  * from there writes them (analysis/defs.h). So nothing lives longer for it. A source that is in no register may be
- * computed again itself; where that takes more room than the result, there must be room.
+ * rematerialised itself; where that takes more room than the result, there must be room.
  * Only operations of the ALU, at most RA_CHAIN of them.
  *
  * A wide value that comes from one narrower register (an index that is extended to 64 bits,
- * an offset from a parameter) can be computed again from that where it no longer lives: it
+ * an offset from a parameter) can be rematerialised from that where it no longer lives: it
  * then lives longer, in half of the room (ra_remat_source, ra_remat.longer).
  *
  * Where all reads of a register can do so its definition is dropped. O(reads x RA_CHAIN). */
@@ -63,7 +63,7 @@ ra_is_operand(const struct ra *a, const struct defs *d, int32_t r)
     return ra_from_nothing(a, d, r) && a->f->body.v[d->at[r]].ops[1].kind != PTX_OPD_SREG;
 }
 
-/* Is r's only definition a computation that can be repeated behind it, as long as no source
+/* Is r's only definition a computation that can be repeated after it, as long as no source
  * is written again (unchanged)? Copies are left to colouring. */
 static bool
 from_registers(const struct ra *a, const struct defs *d, int32_t r)
@@ -126,7 +126,7 @@ count_use(void *user, int32_t reg, bool write, bool partial)
 }
 
 static void
-count_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
+count_point(void *user, uint32_t inst, bool after, const struct live_set *set,
             uint32_t registers, uint32_t predicates)
 {
     struct room *m = user;
@@ -134,7 +134,7 @@ count_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
     (void)predicates;
     m->set = set;
     m->read = 0;
-    if (behind && inst + 1 == g->block[g->block_of[inst]].end) {
+    if (after && inst + 1 == g->block[g->block_of[inst]].end) {
         for (size_t i = 0; i < m->members.n; i++)
             count(m, m->members.v[i], false);
         m->members.n = 0;
@@ -143,7 +143,7 @@ count_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
                 count(m, set->reg[i], true);
     }
     defuse_each(&m->x->a->f->body.v[inst], count_use, m);
-    m->x->units[behind][inst] = registers - m->spilled;
+    m->x->units[after][inst] = registers - m->spilled;
     m->x->read[inst] = m->read;
 }
 
@@ -179,7 +179,7 @@ ra_remat_new(const struct ra *a, const struct live *l, const struct defs *d,
     return x;
 }
 
-/* Is it in a register, in front of instruction i? */
+/* Is it in a register, before instruction i? */
 static bool
 at_hand(const struct ra_remat *x, const struct live_set *before, int32_t r, uint32_t i)
 {
@@ -188,7 +188,7 @@ at_hand(const struct ra_remat *x, const struct live_set *before, int32_t r, uint
     return there && !(x->gone && bitset_has(x->gone, (size_t)r));
 }
 
-/* Does source s of r hold in front of instruction i what r was computed from? One with one
+/* Does source s of r hold before instruction i what r was computed from? One with one
  * definition does (from_registers). */
 static bool
 unchanged(struct ra_remat *x, int32_t r, int32_t s, uint32_t i)
@@ -197,7 +197,7 @@ unchanged(struct ra_remat *x, int32_t r, int32_t s, uint32_t i)
            defs_writes_none_between(x->writes, s, (uint32_t)x->defs->at[r], i);
 }
 
-/* Can r be computed again from its sources? */
+/* Can r be rematerialised from its sources? */
 static bool
 repeatable(struct ra_remat *x, int32_t r)
 {
@@ -239,7 +239,7 @@ ra_remat_source(struct ra_remat *x, int32_t r)
     return one;
 }
 
-/* Computing a register again, in front of an instruction. */
+/* Computing a register again, before an instruction. */
 struct attempt {
     struct ra_remat *x;
     const struct live_set *before;
@@ -248,7 +248,7 @@ struct attempt {
     unsigned n;
 };
 
-/* Appends what computes r, sources first. Returns the most units that this needs at once,
+/* Appends what computes r, sources first. Returns the most units that this needs at the same time,
  * 0: it cannot be done. */
 static uint32_t
 attempt(struct attempt *t, int32_t r, unsigned depth)
@@ -327,15 +327,15 @@ check_read(void *user, int32_t reg, bool write, bool partial)
 }
 
 static void
-check_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
+check_point(void *user, uint32_t inst, bool after, const struct live_set *set,
             uint32_t registers, uint32_t predicates)
 {
     struct everywhere *e = user;
     const struct ptx_inst *in = &e->x->a->f->body.v[inst];
     (void)predicates;
-    if (behind || (e->dropped && in->nops && in->ops[0].kind == PTX_OPD_REG &&
-                   bitset_has(e->dropped, (size_t)in->ops[0].reg) &&
-                   e->x->defs->at[in->ops[0].reg] == (int32_t)inst))
+    if (after || (e->dropped && in->nops && in->ops[0].kind == PTX_OPD_REG &&
+                  bitset_has(e->dropped, (size_t)in->ops[0].reg) &&
+                  e->x->defs->at[in->ops[0].reg] == (int32_t)inst))
         return;
     e->set = set;
     e->inst = inst;

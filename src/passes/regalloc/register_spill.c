@@ -2,20 +2,20 @@
  * memory.
  *
  * At every point where too much is live, a candidate is worth what it would free there;
- * it costs its loads and stores, ten times as much in a loop. What can be computed again where
+ * it costs its loads and stores, ten times as much in a loop. What can be rematerialised where
  * it is read (register_remat.c) costs a quarter for each instruction of its chain, a 32nd if
  * it is an operand that takes no slot (literals, addresses of variables, parameters, constant
  * memory; `operands-free`).
- * One that is computed again from a narrower register, which lives longer for it, frees the
+ * One that is rematerialised from a narrower register, which lives longer for it, frees the
  * difference. The best ratio goes first, until no point is over; then the costliest choices
  * that later ones made needless are taken back. Where registers live longer nothing goes to
  * memory yet: the next round may choose them.
- * The rest have a slot in local memory: a store behind each write, a load
+ * The rest have a slot in local memory: a store after each write, a load
  * before each read, through registers made for that; register_keep.c says for how long.
  *
  * The points that are over the limit are numbered. A register is live without being used
  * over ranges of them; what it is worth is its width times the points in its ranges that
- * are over still. A choice takes its width from all points of its ranges at once, in a
+ * are over still. A choice takes its width from all points of its ranges at the same time, in a
  * tree over the points that finds those that are no longer over: each leaves once. Ratios
  * only fall, so the queue holds old ones, and the first is weighed again until it stays
  * first. O((points + ranges + choices) log points), if that does not happen too often:
@@ -51,7 +51,7 @@ struct over {
     uint8_t *frees;  /* of each register: units that choosing it frees */
     int32_t *source; /* of each register: ra_remat.source if it is chosen */
     uint64_t *cost;  /* of each register: what choosing it costs */
-    uint64_t *remat; /* registers that are computed again, from what is there anyway */
+    uint64_t *remat; /* registers that are rematerialised, from what is there anyway */
     /* A complete binary tree over the points, root 1, leaves from `leaves`: the least
      * excess below each node (SATISFIED: no point is over), without what is to be added
      * to all below it, and points over. */
@@ -106,18 +106,18 @@ used_behind(void *user, int32_t reg, bool write, bool partial)
         begin_range(u->o, (uint32_t)reg);
 }
 
-/* Ranges go backward like the walk: from a block's end, or from before a use, to behind a
+/* Ranges go backward like the walk: from a block's end, or from before a use, to after a
  * use or to the block's start. Where an instruction uses a register that is spilled, it
  * is in a register all the same. */
 static void
-note_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
+note_point(void *user, uint32_t inst, bool after, const struct live_set *set,
            uint32_t registers, uint32_t predicates)
 {
     struct over *o = user;
     const struct ptx_inst *in = &o->a->f->body.v[inst];
     const struct cfg_block *b = &o->g->block[o->g->block_of[inst]];
     (void)predicates;
-    if (behind) {
+    if (after) {
         for (uint32_t i = 0; inst + 1 == b->end && i < set->n; i++)
             begin_range(o, set->reg[i]);
         defuse_each(in, used_here, o);
@@ -126,7 +126,7 @@ note_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
         *vec_push(&o->excess) = (int32_t)(registers - o->limit);
         o->n++;
     }
-    if (behind)
+    if (after)
         return;
     if (inst == b->first)
         for (uint32_t i = 0; i < set->n; i++)
@@ -262,7 +262,7 @@ weigh(struct over *o, struct ra_remat *x)
             o->source[r] = RA_NONE;
         if (o->source[r] >= 0)
             o->frees[r] -= (uint8_t)ra_units(o->a->f, o->source[r]);
-        /* Cheaper than loading. steps is the longest chain; 1 to so many are needed. */
+        /* Cheaper than loading. steps is the longest chain; 1 to that many are needed. */
         if (o->source[r] >= 0 || bitset_has(remat, r))
             o->cost[r] =
                 o->cost[r] * ((x->steps[r] + 1u) / 2) /
@@ -416,7 +416,7 @@ struct spill {
     struct ra *a;
     struct ra_remat *remat;
     const uint64_t *gone;
-    int64_t *slot; /* of each register: offset in local memory, -1: computed again */
+    int64_t *slot; /* of each register: offset in local memory, -1: rematerialised */
     int32_t *now;  /* temporary of each register, RA_NONE */
     struct ra_uses uses;
 };
@@ -518,7 +518,7 @@ spill_inst(struct spill *s, struct ra_body *b, size_t i)
     }
 }
 
-/* Places for what is loaded or stored; the rest is computed again wherever it is read. */
+/* Places for what is loaded or stored; the rest is rematerialised wherever it is read. */
 static void
 find_homes(struct spill *s, uint32_t n, struct arena *mem)
 {

@@ -9,7 +9,7 @@ register_given(uint32_t registers, uint32_t reserved)
     return (registers + reserved + 7) / 8 * 8 - reserved;
 }
 
-/* Warps of an SM that fit with so many registers a thread. */
+/* Warps of an SM that fit with that many registers a thread. */
 static uint32_t
 warps_with(uint32_t registers, const struct register_room *room, uint32_t block)
 {

@@ -11,7 +11,7 @@ struct register_room {
     uint32_t reserved; /* of it that no value can have */
 };
 
-/* What a thread is given that needs so many registers for values, beside those reserved: SMs give
+/* What a thread is given that needs that many registers for values, beside those reserved: SMs give
  * registers out in eights (CUDA occupancy calculator: 256 a warp). */
 uint32_t register_given(uint32_t registers, uint32_t reserved);
 
@@ -21,7 +21,7 @@ uint32_t register_given(uint32_t registers, uint32_t reserved);
 uint32_t register_step(const struct ptx_func *f, uint32_t registers,
                        const struct register_room *room);
 
-/* Of so many registers, those that may be live; one in sixteen is left to the allocator, which
+/* Of that many registers, those that may be live; one in sixteen is left to the allocator, which
  * may need more, since pairs and vectors are aligned, and one to an operand that is read in
  * front of its reader (late-operands). */
 uint32_t register_room_for_values(uint32_t registers);

@@ -1,12 +1,12 @@
-/* post_schedule.c: list scheduling by the places of an allocation, as ptxas does behind its own.
+/* post_schedule.c: list scheduling by the places of an allocation, as ptxas does after its own.
  *
  * ptxas orders twice: before it gives out registers (schedule.c) and after. What a register
- * held must be read before it is written anew, so its second order depends on the places. Here
+ * held must be read before it is written again, so its second order depends on the places. Here
  * the registers are given out for a trial (ra_places); the order keeps to their places, and
- * the code stays in virtual registers. An allocation behind finds as many again.
+ * the code stays in virtual registers. An allocation after finds as many again.
  *
- * From the begin of a piece, of the instructions that all earlier ones allow, the one at the
- * begin of the longest path to the piece's end goes next, of equal ones the first, but for
+ * From the begin of a region, of the instructions that all earlier ones allow, the one at the
+ * begin of the longest path to the region's end goes next, of equal ones the first, but for
  *     - those that wait for a load,
  *     - accesses to scratchpad, while another access issues: others go between them. Loads
  *       from global memory do not let others between.
@@ -14,7 +14,7 @@
  * fills the wait of an access to scratchpad for its address, but not that of a load from
  * global memory. Source: ptxas' code for small kernels and for the workloads (docs/registers.md).
  *
- * Operands (literals, parameters, constants; late_operands.c) stay in front of their readers
+ * Operands (literals, parameters, constants; late_operands.c) stay before their readers
  * and take no places; nor do results that nobody reads. Cost: O(n log n) for n instructions, and an allocation. */
 #include "passes/sched/schedule.h"
 #include "passes/sched/schedule_int.h"
@@ -36,7 +36,7 @@ struct post {
     bool *far; /* of each node: it leads to a load from beyond the SM, or is one */
     uint64_t unit_free[SCHED_UNITS];
     uint64_t now;
-    bool *operand; /* of each instruction of the body: it stays in front of its reader */
+    bool *operand; /* of each instruction of the body: it stays before its reader */
     uint32_t moved;
 };
 
@@ -55,9 +55,9 @@ count_seen(void *user, int32_t r, bool write, bool partial)
     x->reads += !write && r == x->reg;
 }
 
-/* The instruction behind i in its block that is no operand and no .loc; end: none. */
+/* The instruction after i in its block that is no operand and no .loc; end: none. */
 static uint32_t
-behind(const struct post *p, uint32_t i, uint32_t end)
+next_after(const struct post *p, uint32_t i, uint32_t end)
 {
     do
         i++;
@@ -81,7 +81,7 @@ find_operands(struct post *p, const struct defs *defs, const uint32_t *reads)
                 in->ops[1].reg >= 0)
                 continue;
             struct seen x = {.reg = in->ops[0].reg};
-            const uint32_t next = behind(p, i, blk->end);
+            const uint32_t next = next_after(p, i, blk->end);
             if (next < blk->end && !schedule_is_barrier(&p->s, next))
                 defuse_each(&f->body.v[next], count_seen, &x);
             p->operand[i] =
@@ -90,7 +90,7 @@ find_operands(struct post *p, const struct defs *defs, const uint32_t *reads)
     }
 }
 
-/* -- the order of a piece -- */
+/* -- the order of a region -- */
 
 static void
 make_ready(struct post *p, uint32_t i)
@@ -195,7 +195,7 @@ order_nodes(struct post *p, uint32_t *order)
     }
 }
 
-/* Writes node x and its operands from place `at` on; returns the place behind. */
+/* Writes node x and its operands from place `at` on; returns the place after. */
 static uint32_t
 place_node(struct post *p, const struct sched_node *x, uint32_t at)
 {

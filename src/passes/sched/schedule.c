@@ -1,9 +1,9 @@
 /* schedule.c: list scheduling within basic blocks, so that loads issue early and what reads
  * them late, as ptxas orders them before it gives out registers.
  *
- * Each piece of a block becomes a graph of dependences (schedule_graph.c), and is ordered from
+ * Each region of a block becomes a graph of dependences (schedule_graph.c), and is ordered from
  * its end within a number of registers (schedule_back.c). The order is kept if it stays within
- * the limit or within what the source needed. Behind an allocation the order is made again
+ * the limit or within what the source needed. After an allocation the order is made again
  * (post_schedule.c), again as ptxas does. Cost: O(n log n) for n instructions. */
 #include "passes/sched/schedule.h"
 #include "passes/sched/schedule_int.h"
@@ -19,9 +19,9 @@
 
 #include <stdlib.h>
 
-enum { TRIES = 8 }; /* limits tried for a piece */
+enum { TRIES = 8 }; /* limits tried for a region */
 
-/* An order of the piece, and what it costs. */
+/* An order of the region, and what it costs. */
 struct result {
     uint32_t *order;
     uint64_t cycles; /* of a warp alone, one instruction each */
@@ -59,7 +59,7 @@ measure(struct sched *s, struct result *out)
 }
 
 /* Sum over the loads from memory of the instructions from one to its first reader (to the
- * piece's end where there is none). */
+ * region's end where there is none). */
 static uint64_t
 distances(struct sched *s, const uint32_t *order, uint64_t *loads)
 {
@@ -82,7 +82,7 @@ distances(struct sched *s, const uint32_t *order, uint64_t *loads)
     return sum;
 }
 
-/* -- pieces -- */
+/* -- regions -- */
 
 /* An order within s->limit live registers, or within what order `was` needs; false: none was found.
  * What was started has to be ended, so it may take a lower limit to keep to one. */
@@ -131,7 +131,7 @@ rank_nodes(struct sched *s)
 
 /* Where the order by the longest path needs more than the limit: of those that go by the source's
  * order, too, the one that takes a warp alone least, if that is less than *out takes. Then
- * sums are formed one behind the other, and each needs fewer of its operands at once. */
+ * sums are formed one after the other, and each needs fewer of its operands at the same time. */
 static bool
 search_by_source(struct sched *s, const struct result *was, struct result *out,
                  bool found)
@@ -200,7 +200,7 @@ lower_pressure(struct sched *s, struct result *out)
     return true;
 }
 
-/* Orders the piece's nodes; s->end: registers live behind it. */
+/* Orders the region's nodes; s->end: registers live after it. */
 static void
 order_region(struct sched *s, uint32_t first, uint32_t end)
 {
@@ -242,7 +242,7 @@ order_region(struct sched *s, uint32_t first, uint32_t end)
             s->order[k++] = i;
 }
 
-/* Notes what the piece needs in the leaner of its orders. */
+/* Notes what the region needs in the leaner of its orders. */
 static void
 measure_region(struct sched *s, uint32_t first, uint32_t end)
 {
@@ -267,7 +267,7 @@ cross_barrier(struct sched *s, uint32_t i)
     s->least = most > s->least ? most : s->least;
 }
 
-/* Walks the blocks, each from its end, piece by piece. s->set is live behind the piece while its
+/* Walks the blocks, each from its end, region by region. s->set is live after the region while its
  * nodes are added, and before it when it is done. */
 static void
 each_region(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32_t end))
@@ -302,7 +302,7 @@ each_region(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32
 /* -- the function -- */
 
 /* Most registers with which as many warps fit as with what the function needs in the leaner
- * order of each piece. Some are left to the allocator. */
+ * order of each region. Some are left to the allocator. */
 static uint32_t
 step_limit(struct sched *s)
 {
@@ -346,7 +346,7 @@ write_report(const struct sched *s, struct strbuf *report)
     if (!report || !s->nloads)
         return;
     strbuf_printf(report,
-                  "%s: %u pieces reordered, %llu -> %llu cycles of a warp alone, "
+                  "%s: %u regions reordered, %llu -> %llu cycles of a warp alone, "
                   "%.1f -> %.1f instructions from a load to its first use, ",
                   s->f->name, s->changed, (unsigned long long)s->before,
                   (unsigned long long)s->after, (double)s->far_before / (double)s->nloads,
@@ -360,11 +360,11 @@ write_report(const struct sched *s, struct strbuf *report)
 
 /* The most registers that the source needs. */
 static void
-note_most(void *user, uint32_t inst, bool behind, const struct live_set *set,
+note_most(void *user, uint32_t inst, bool after, const struct live_set *set,
           uint32_t registers, uint32_t predicates)
 {
     struct sched *s = user;
-    (void)behind;
+    (void)after;
     (void)set;
     (void)predicates;
     if (s->expanded)
@@ -384,7 +384,7 @@ costs_warps(const struct sched *s)
            register_step(s->f, s->limit, s->given);
 }
 
-/* Orders all pieces. Where an order keeps to the limit since registers take places between
+/* Orders all regions. Where an order keeps to the limit since registers take places between
  * another's last read and its next write, an allocation might find no such places, as values of 64
  * bits want aligned pairs: then all is ordered without. */
 static void
@@ -456,7 +456,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
     if (allocated) { /* names of physical registers overlap */
         struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
                                   "schedule: the registers of %s are allocated", f->name);
-        diag_hint(diag, d, "put register-allocate behind it");
+        diag_hint(diag, d, "put register-allocate after it");
     }
     ok = ok && schedule_read_latencies(&s, a, diag) &&
          (t.limit || read_limit(&s, a, &given, diag));
@@ -518,7 +518,7 @@ schedule_loads(struct ptx_func *f, const struct pass_args *a, enum schedule_when
 
 static const struct pass_key keys[] = {
     {"registers", "step",
-     "most 32-bit registers live at once: a number, none, machine: what it gives a thread, "
+     "most 32-bit registers live at the same time: a number, none, machine: what it gives a thread, "
      "or step: as many as leave the warps of an SM what they are"},
     {"operands", "early",
      "late: parameters, constants and literals take no registers, since pass late-operands "

@@ -30,7 +30,7 @@ enum schedule_late {
 /* A load of a function, for a warp alone. */
 struct schedule_load {
     uint32_t inst, line; /* in the body before it was ordered; in the PTX */
-    uint32_t to_use;     /* instructions to its first use, 0: that is in another piece */
+    uint32_t to_use;     /* instructions to its first use, 0: that is in another region */
     uint64_t wait;       /* cycles in which only it keeps the warp from going on */
     uint64_t late; /* cycles in which the warp waited and this load might have started */
     uint8_t bound, why_late; /* enum schedule_bound, schedule_late */
@@ -58,7 +58,7 @@ void schedule_bound_words(const struct schedule_load *l, struct strbuf *out);
 /* "too many registers" and so on; "" where it is not late. */
 const char *schedule_late_words(enum schedule_late why);
 
-/* Orders f, which has virtual registers, for an allocation to so many. a: of a pass with the
+/* Orders f, which has virtual registers, for an allocation to that many. a: of a pass with the
  * setting `latencies`. */
 bool schedule_within(struct ptx_func *f, const struct pass_args *a, uint32_t registers,
                      struct diag_sink *diag);

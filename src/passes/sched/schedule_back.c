@@ -1,10 +1,10 @@
-/* schedule_back.c: an order of a piece from its end to its begin.
+/* schedule_back.c: an order of a region from its end to its begin.
  *
  * Each cycle, counted from the end, takes one of the instructions that all later ones allow:
  * whose results nobody needs before they are there, and whose unit is free. Of these the one
- * at the end of the longest path from the piece's begin, of equal ones the later in the
+ * at the end of the longest path from the region's begin, of equal ones the later in the
  * source. So a load stands as long before its use as it takes, and no longer. A result that
- * is live behind the piece counts as needed at its end.
+ * is live after the region counts as needed at its end.
  *
  * Where each of them would make more live than the limit allows, what makes least live is
  * taken, whether or not its results come in time: mostly a load, early, which leaves room for
@@ -16,10 +16,10 @@
  * for ptxas, whose sums of such loads take registers by the number of sums, not of loads.
  *
  * With s->by_source the key is a mean of the longest path and of the place in the source, by which
- * one sum is formed behind the other. ALU instructions then issue every cycle: ptxas forms four
- * sums at once so, each of which issues every four.
+ * one sum is formed after the other. ALU instructions then issue every cycle: ptxas forms four
+ * sums at the same time so, each of which issues every four.
  *
- * A thread has seven predicates. An order takes no more at once, unless the source's does: where one
+ * A thread has seven predicates. An order takes no more at the same time, unless the source's does: where one
  * more would be live, what makes none live goes first. */
 #include "passes/sched/schedule_int.h"
 
@@ -40,10 +40,10 @@ struct back {
     uint64_t now;
     uint32_t limit;
     const uint32_t *base; /* where all make more live, the last of this order goes */
-    uint32_t last;        /* none behind this place of it is left */
+    uint32_t last;        /* none after this place of it is left */
 };
 
-/* -- what is live in front of an instruction, going back -- */
+/* -- what is live before an instruction, going back -- */
 
 static bool
 is_predicate(const struct sched *s, int32_t r)
@@ -121,7 +121,7 @@ with_predicates(const struct sched *s, uint32_t live)
            (s->now_preds > s->most_preds ? s->now_preds - s->most_preds : 0) * TOO_MANY;
 }
 
-/* What is live in front of node i; in *pressure, unless NULL, with_predicates. */
+/* What is live before node i; in *pressure, unless NULL, with_predicates. */
 static uint32_t
 live_before(struct sched *s, uint32_t i, uint32_t *pressure)
 {

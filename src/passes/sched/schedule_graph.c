@@ -1,6 +1,6 @@
-/* schedule_graph.c: pieces of code and their dependences.
+/* schedule_graph.c: regions of code and their dependences.
  *
- * A block is cut at calls, reads of clocks, labels and directives other than .loc, and behind
+ * A block is cut at calls, reads of clocks, labels and directives other than .loc, and after
  * IEEE quotients and roots where these are several operations (a card branches in them).
  *
  *     registers   read after write (the latency of the writer), write after read, write after
@@ -103,7 +103,7 @@ note_write(struct sched *s, uint32_t r)
     u->readers = -1;
 }
 
-/* By places: their numbers are behind the carry flag's, those of predicates last. */
+/* By places: their numbers are after the carry flag's, those of predicates last. */
 static uint32_t
 first_place(const struct sched *s, int32_t r, uint32_t *n)
 {
@@ -149,7 +149,7 @@ note_dests(void *user, int32_t r, bool write, bool partial)
         note(user, r, note_write);
 }
 
-/* Node + 1 that last wrote r, 0: none of the piece. */
+/* Node + 1 that last wrote r, 0: none of the region. */
 static uint32_t
 writer_of(struct sched *s, int32_t r)
 {
@@ -252,22 +252,22 @@ sort_edges(struct sched *s)
     }
 }
 
-/* What the instruction behind the piece waits for: its guard longer than other results. */
+/* What the instruction after the region waits for: its guard longer than other results. */
 static void
-find_until(struct sched *s, uint32_t behind)
+find_until(struct sched *s, uint32_t next)
 {
-    const int32_t guard = behind < s->f->body.n ? s->f->body.v[behind].guard : -1;
+    const int32_t guard = next < s->f->body.n ? s->f->body.v[next].guard : -1;
     const uint32_t writer = guard < 0 ? 0 : writer_of(s, guard);
     if (writer)
         s->node.v[writer - 1].until = to_guard(s, &s->node.v[writer - 1]);
 }
 
 void
-schedule_finish_graph(struct sched *s, uint32_t behind)
+schedule_finish_graph(struct sched *s, uint32_t next)
 {
     const uint32_t n = (uint32_t)s->node.n;
     sort_edges(s);
-    find_until(s, behind);
+    find_until(s, next);
     for (uint32_t i = n; i-- > 0;) {
         struct sched_node *x = &s->node.v[i];
         x->height = x->until;
@@ -286,10 +286,10 @@ schedule_finish_graph(struct sched *s, uint32_t behind)
     }
 }
 
-/* -- pieces -- */
+/* -- regions -- */
 
-/* Whether a piece ends behind instruction i: a card branches in it, and nothing that stands
- * behind moves before that. */
+/* Whether a region ends after instruction i: a card branches in it, and nothing that stands
+ * after moves before that. */
 static bool
 ends_region(const struct sched *s, uint32_t i)
 {

@@ -1,10 +1,10 @@
-/* schedule_loads.c: when the loads of a piece start, when they could, and what keeps them.
+/* schedule_loads.c: when the loads of a region start, when they could, and what keeps them.
  *
  * An order is replayed for a warp alone that issues one instruction a cycle. Where an
  * instruction waits for its operands, the cycles belong to the load whose result came last.
  * A load could start as soon as the longest path of dependences to it allows, as if issue
  * slots and registers were without limit. Followed back from it, that path ends at what
- * bounds the load: an access, a barrier, another load, or the piece's start.
+ * bounds the load: an access, a barrier, another load, or the region's start.
  *
  * Example (latency of a load 500):          issued at   could start   waits   late
  *     ld.global.f32 %f1, [%rd1];                    0             0     499      0
@@ -23,13 +23,13 @@
 
 enum { MOST_REPORTED = 8 };
 
-/* The piece in its order. */
+/* The region in its order. */
 struct replay {
     uint64_t *at;    /* of each node: cycle in which it issues */
     uint64_t *idle;  /* of each place: cycles without an instruction before it, summed */
     uint64_t *wait;  /* of each node: cycles that others waited for it alone */
     uint32_t *place; /* of each node */
-    uint32_t *live;  /* of each place: registers live behind it */
+    uint32_t *live;  /* of each place: registers live after it */
     uint32_t *use;   /* of each node: place of its first reader, UINT32_MAX: none */
     uint64_t *earliest; /* of each node: when it could start */
     int64_t *by;        /* ... and the edge of s->succ that says so, -1: none */
@@ -102,7 +102,7 @@ play(struct sched *s, const uint32_t *order, struct replay *r)
         }
 }
 
-/* Cycles from `from` to place k in which nothing issued; *first: the first place behind. */
+/* Cycles from `from` to place k in which nothing issued; *first: the first place after. */
 static uint64_t
 idle_since(const struct replay *r, const uint32_t *order, uint64_t from, uint32_t k,
            uint32_t *first)

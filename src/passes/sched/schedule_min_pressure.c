@@ -1,13 +1,13 @@
-/* schedule_min_pressure.c: an order of a piece that makes little live at once.
+/* schedule_min_pressure.c: an order of a region that makes little live at the same time.
  *
- * From the end of the piece: of the instructions that all later ones allow the one goes next
- * that leaves least live in front of it. A store that loads must not go behind counts without its
+ * From the end of the region: of the instructions that all later ones allow the one goes next
+ * that leaves least live before it. A store that loads must not go after counts without its
  * address (two registers): before it is placed they cannot be, and only they make less live. Of
  * equal ones
  *     - such a store,
  *     - the one whose value needs fewest registers (Sethi and Ullman 1970: operands that need
  *       more are computed first), the one at the end of the shorter path,
- *     - the one that was allowed last: what computes a value stands in front of its reader.
+ *     - the one that was allowed last: what computes a value stands before its reader.
  * MOST_LOOKED of those allowed last are looked at: O(n MOST_LOOKED) for n instructions. */
 #include "passes/sched/schedule_int.h"
 
@@ -37,7 +37,7 @@ struct min_pressure {
     struct sched *s;
     uint32_t *need, *list; /* of each node; those that may go, the last allowed last */
     uint32_t n;
-    bool *holds; /* of each node: a store that keeps loads from going behind it */
+    bool *holds; /* of each node: a store that keeps loads from going after it */
 };
 
 static bool
@@ -51,7 +51,7 @@ holds_loads(const struct sched *s, uint32_t i)
     return false;
 }
 
-/* Whether node x goes rather than y, with so much live in front of either. */
+/* Whether node x goes rather than y, with so much live before either. */
 static bool
 goes_first(const struct min_pressure *l, uint32_t x, uint32_t live_x, uint32_t y,
            uint32_t live_y)

@@ -1,8 +1,8 @@
-/* schedule_peak.c: how many registers an order of a piece takes.
+/* schedule_peak.c: how many registers an order of a region takes.
  *
- * A register has one place from its first access to its last, and from the piece's begin or to its
+ * A register has one place from its first access to its last, and from the region's begin or to its
  * end if it is live there: an allocation gives a register one place, however often it is
- * written. What is live before and behind the piece has it all the time. But from the last read
+ * written. What is live before and after the region has it all the time. But from the last read
  * of the old value to the first write of the new one the place is free: a gap. Another register
  * that is accessed only in there takes none of its own; each gap goes to one at a time, the
  * shortest that is long enough first. With s->hold no register takes such a place.
@@ -15,7 +15,7 @@
 
 enum { NO_GAP = -1 };
 
-/* A free place, of so many 32-bit registers, until that time. */
+/* A free place, of that many 32-bit registers, until that time. */
 struct gap {
     int64_t until;
     uint8_t units;
@@ -136,7 +136,7 @@ schedule_peak(struct sched *s, const uint32_t *order)
         p.at = 2 * (int64_t)k;
         defuse_each(&s->f->body.v[s->node.v[order[k]].inst], note_access, &p);
     }
-    s->now_live = s->end; /* at the begin: without what is born in the piece */
+    s->now_live = s->end; /* at the begin: without what is born in the region */
     for (size_t i = 0; i < s->touched.n; i++) {
         const struct sched_use *u = &s->use[s->touched.v[i]];
         const uint8_t units = s->units[s->touched.v[i]];

@@ -5,11 +5,11 @@
  * instructions): an access to memory or a special register every 4 cycles, one to the
  * constant bank by a register every 8; FFMA and IMAD every 2, IADD3 and LOP3 every 2, one of
  * these beside one of those; MUFU every 8. It takes a load from global memory to last 300
- * cycles (a load that is needed behind a chain of sums stands 299 to 303 cycles before its
+ * cycles (a load that is needed after a chain of sums stands 299 to 303 cycles before its
  * use, however long the chain), one from scratchpad 37 (sums of loads: the first stands 37
- * cycles behind its load; sm_75: 41), one from the constant bank 48 (50). An access to memory
- * issues 5 cycles behind the ALU instruction whose result it reads (8), and on sm_75 nothing
- * issues for 5 cycles behind a barrier. A predicate takes 13 cycles to what it guards (12), 4
+ * cycles after its load; sm_75: 41), one from the constant bank 48 (50). An access to memory
+ * issues 5 cycles after the ALU instruction whose result it reads (8), and on sm_75 nothing
+ * issues for 5 cycles after a barrier. A predicate takes 13 cycles to what it guards (12), 4
  * to what reads it as an operand; a result takes 5 from one of the two ALU units to the other.
  * docs/registers.md has the kernels. An IEEE quotient reads its divisor (MUFU.RCP) 14 cycles
  * before its dividend (FCHK; sm_80). */

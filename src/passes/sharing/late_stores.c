@@ -1,7 +1,7 @@
 /* late_stores.c: writes to the scratchpad move down, to where a barrier, another access to
  * it or a change of one of their registers stops them. Loads whose values they store then
  * stand before the first of them: the region in which a block needs its scratchpad
- * (analysis/regions.h) begins behind the latencies of those loads, as in 003's Figure 2,
+ * (analysis/regions.h) begins after the latencies of those loads, as in 003's Figure 2,
  * where loadFromGlobal stands before saveToSM.
  *
  *     ld.global a         ld.global a
@@ -14,7 +14,7 @@
  * to the start of the block where all its threads meet again, if the blocks between touch
  * no scratchpad; loops there are passed as a whole. The order of accesses to the scratchpad
  * stays. Values are kept in registers for longer: a kernel in which more would then be live
- * at a point than a thread may have stays as it was; what can be computed again there does
+ * at a point than a thread may have stays as it was; what can be rematerialised there does
  * not count. Cost: instructions squared, within a
  * block. */
 #include "passes/pass.h"
@@ -100,7 +100,7 @@ may_pass_block(const struct late *l, uint32_t v, const struct regs *reads)
     return true;
 }
 
-/* Moves instruction `from` behind those up to `to`, exclusive. */
+/* Moves instruction `from` after those up to `to`, exclusive. */
 static void
 move(struct late *l, uint32_t from, uint32_t to)
 {
@@ -154,15 +154,15 @@ between_pass(const struct late *l, uint32_t from, uint32_t to, const struct regs
 static bool
 comes_again(const struct cfg *g, uint32_t from, uint32_t to)
 {
-    uint64_t *behind = xcalloc(BITSET_WORDS(g->n + 1), sizeof *behind);
-    cfg_reach(g, to, (int32_t)from, behind);
-    const bool again = bitset_has(behind, to);
-    free(behind);
+    uint64_t *reached = xcalloc(BITSET_WORDS(g->n + 1), sizeof *reached);
+    cfg_reach(g, to, (int32_t)from, reached);
+    const bool again = bitset_has(reached, to);
+    free(reached);
     return again;
 }
 
 /* Where all threads of block v meet again; loops that begin there are passed as a whole.
- * -1: nowhere behind it. */
+ * -1: nowhere after it. */
 static int32_t
 meeting(const struct cfg *g, uint32_t v)
 {
@@ -270,12 +270,12 @@ again(const struct room *m, const struct live_set *set, int32_t r)
 }
 
 static void
-count_live(void *user, uint32_t inst, bool behind, const struct live_set *set,
+count_live(void *user, uint32_t inst, bool after, const struct live_set *set,
            uint32_t registers, uint32_t predicates)
 {
     struct room *m = user;
     (void)inst;
-    (void)behind;
+    (void)after;
     (void)predicates;
     for (uint32_t i = 0; i < set->n && registers > m->most; i++)
         if (again(m, set, (int32_t)set->reg[i]))
@@ -283,7 +283,7 @@ count_live(void *user, uint32_t inst, bool behind, const struct live_set *set,
     m->most = registers > m->most ? registers : m->most;
 }
 
-/* Most registers that are live at a point, but for those that allocation can compute again
+/* Most registers that are live at a point, but for those that allocation can rematerialise
  * where they are read (register_again.c): offsets that a compiler took out of a loop. */
 static uint32_t
 live(const struct ptx_func *f)
@@ -327,7 +327,7 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
     *changed = l.moved && !back;
     if (a->report && back)
         strbuf_printf(a->report,
-                      "%s: writes to the scratchpad stay: behind what is loaded for them "
+                      "%s: writes to the scratchpad stay: after what is loaded for them "
                       "%u registers would be live, of %u\n",
                       f->name, now, (unsigned)most);
     else if (a->report && l.moved)
@@ -340,7 +340,7 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
 
 const struct pass pass_late_stores = {
     .name = "late-stores",
-    .meaning = "moves writes to the scratchpad down, behind the loads of what they write",
+    .meaning = "moves writes to the scratchpad down, after the loads of what they write",
     .keys =
         (const struct pass_key[]){
             {"max-registers", "255", "most registers live at a point"}, {0}},

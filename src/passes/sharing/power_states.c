@@ -1,4 +1,4 @@
-/* power_states.c: writes the power states of GREENER (001 section 4.2) behind the operands:
+/* power_states.c: writes the power states of GREENER (001 section 4.2) after the operands:
  * what the register file does with a register once an instruction has read or written it.
  * The states are those of analysis/next_use.h; the first destination and two sources have
  * one (Figure 4.3), any further register sleeps. Runs last: a later change of the code
@@ -10,14 +10,14 @@
 
 #include <string.h>
 
-/* Up to so many registers are looked at behind every instruction: allocated code. */
+/* Up to that many registers are looked at after every instruction: allocated code. */
 enum { UNITS_REPORTED = 4096 };
 
 /* Trips of a loop whose number is not a constant, as in 000 section 5.2. */
 enum { UNKNOWN_TRIPS = 1024 };
 
-/* Register-points (a register behind an instruction) in each state. An instruction counts as
- * often as it runs when all loops around it run; branches are not told apart. */
+/* Register-points (a register after an instruction) in each state. An instruction counts as
+ * often as it runs when all loops around it run; branches are not distinguished. */
 struct counts {
     uint64_t state[4];
 };
@@ -177,7 +177,7 @@ static const struct pass_key keys[] = {
 
 const struct pass pass_power_states = {
     .name = "power-states",
-    .meaning = "writes ON, SLEEP, OFF behind operands (001 section 4.2); runs last",
+    .meaning = "writes ON, SLEEP, OFF after operands (001 section 4.2); runs last",
     .keys = keys,
     .run_func = run_func,
     .needs = AN_CFG | AN_LIVE,

@@ -1,5 +1,5 @@
 /* relssp.c: places the instruction with which a thread gives up the shared part of its
- * block's scratchpad (000 sections 6.2 and 6.3): behind its last access, exactly once on
+ * block's scratchpad (000 sections 6.2 and 6.3): after its last access, exactly once on
  * every path. Where, says analysis/access_range.h.
  *
  * A point on a critical edge gets a block of its own: on an edge that falls through it
@@ -102,7 +102,7 @@ split_edge(struct edit *e, const struct release_point *p)
     retarget(e, last->ops, last->nops, p->to, landing_for(e, p->to));
 }
 
-/* Blocks behind the end of the body; it must not fall into them. */
+/* Blocks after the end of the body; it must not fall into them. */
 static void
 add_landings(struct edit *e)
 {
@@ -192,7 +192,7 @@ report_reason(const struct access_range *a, scratch_set s, uint32_t at, struct s
     uint32_t first = at ? g->block[g->block_of[at - 1]].first : 0;
     for (uint32_t k = at; k-- > first;)
         if (a->touch[k] & s) {
-            strbuf_printf(b, " (behind the last access, line %u)", line_of(f, k));
+            strbuf_printf(b, " (after the last access, line %u)", line_of(f, k));
             return;
         }
     if (at < f->body.n && ptx_ops[f->body.v[at].op].flags & PTX_ENDS)
@@ -226,7 +226,7 @@ write_report(const struct access_range *a, scratch_set s, const struct release_p
             continue;
         }
         strbuf_printf(b, "%s %s line %u", i ? "," : "",
-                      p->inst < f->body.n ? "before" : "behind", line_of(f, p->inst));
+                      p->inst < f->body.n ? "before" : "after", line_of(f, p->inst));
         report_reason(a, s, p->inst, b);
     }
     strbuf_addz(b, "\n");
@@ -298,7 +298,7 @@ static const struct pass_key keys[] = {
 
 const struct pass pass_relssp = {
     .name = "relssp",
-    .meaning = "gives the shared part of the scratchpad up behind its last access",
+    .meaning = "gives the shared part of the scratchpad up after its last access",
     .keys = keys,
     .run = run,
 };

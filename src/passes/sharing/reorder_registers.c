@@ -145,7 +145,7 @@ place(struct block *block, uint32_t n, uint32_t units, uint16_t *to)
         n = pair_up(block, n, size, &left);
         if (!left.n)
             continue;
-        if (used + size <= units) { /* there is room for a gap behind it */
+        if (used + size <= units) { /* there is room for a gap after it */
             used += size;
             left.size = (uint8_t)(2 * size);
             uint32_t k = n++;

@@ -42,7 +42,7 @@ reorder(struct ptx_var **list, size_t n, struct ptx_var *const *order, size_t no
             in |= list[i] == order[k];
         if (!in)
             continue;
-        /* The next of the order that stands in this list, at or behind i. */
+        /* The next of the order that stands in this list, at or after i. */
         for (; next < norder; next++) {
             size_t k = i;
             while (k < n && list[k] != order[next])

@@ -1,5 +1,5 @@
 /* strip_extensions.c: takes out the instructions that are none of the PTX ISA's
- * (PTX_EXTENSION), and the power states behind operands, so that other assemblers read the
+ * (PTX_EXTENSION), and the power states after operands, so that other assemblers read the
  * text. They only tell the hardware of a paper something; results do not depend on them,
  * but for scratchalloc and scratchfree, which are barriers too: bar.sync 0 takes their
  * place. */

@@ -238,7 +238,7 @@ place(const struct unified *u, struct us_func *fn, struct func **x, size_t n)
                             : "no slot takes what is spilled"),
                true;
     if (ok && !kernel->reqntid[0] && !kernel->maxntid[0]) {
-        kernel->maxntid[0] = b.threads; /* slots are there for so many */
+        kernel->maxntid[0] = b.threads; /* slots are there for that many */
         kernel->maxntid[1] = kernel->maxntid[2] = 1;
     }
     if (ok && u->args->report)
@@ -282,7 +282,7 @@ one_kernel(const struct unified *u, struct ptx_func *kernel, struct outcome *out
             strbuf_printf(
                 u->args->report,
                 "%s: %u registers, %u predicates; %u spilled, %u to scratchpad, %u to "
-                "local memory (%llu bytes); %u computed again where they are read\n",
+                "local memory (%llu bytes); %u rematerialised where they are read\n",
                 fn[i].f->name, fn[i].f->registers, fn[i].f->predicates, x[i]->r.spilled,
                 fn[i].to_slots, x[i]->r.spilled - fn[i].to_slots,
                 (unsigned long long)(x[i]->r.slots ? x[i]->r.slots->size : 0),
@@ -431,7 +431,7 @@ find_levels(const struct unified *u, struct ptx_func *kernel,
     own.registers = out.registers;
     uint32_t least = blocks(u, &own);
     for (; least && n < MOST_LEVELS; n++) {
-        /* The original number keeps the original code, which another limit would order anew. */
+        /* The original number keeps the original code, which another limit would order again. */
         level[n] = (struct us_level){.blocks = least + n,
                                      .limit = n ? registers_for(u, &own, least + n)
                                                 : (uint32_t)u->max_registers};
@@ -681,7 +681,7 @@ static const struct pass_key keys[] = {
      "which values leave scratchpad first: those of least frequency, as 002's text, or "
      "most, as its Figure 2"},
     {"schedule", "no",
-     "yes: instructions are ordered anew, by pass schedule, for each number of registers"},
+     "yes: instructions are ordered again, by pass schedule, for each number of registers"},
     {"latencies", "", "of schedule=yes: as those of pass schedule; the machine's"},
     {"taken", schedule_taken_default,
      "of schedule=yes: as those of pass schedule; the machine's"},

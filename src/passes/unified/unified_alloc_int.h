@@ -14,7 +14,7 @@ struct us_func {
     struct ptx_func *f;
     struct ptx_var *local; /* its spilled values, NULL: none that may move to slots. Its
                             * register number f->registers is then the base, and the one
-                            * behind it (where it calls) the mover */
+                            * after it (where it calls) the mover */
     bool calls;
     /* results */
     uint32_t to_slots, to_local; /* spilled values, by where they are now */
@@ -59,7 +59,7 @@ double us_interval(const struct us_count *c);
 /* A number of blocks of an SM, and the kernel allocated for it. */
 struct us_level {
     uint32_t blocks;
-    uint32_t limit; /* registers that leave so many */
+    uint32_t limit; /* registers that leave that many */
     bool fits;      /* the kernel can do with so few; else what follows is void */
     uint32_t registers, to_slots, to_local; /* registers; spilled values, by home */
     struct us_count count;

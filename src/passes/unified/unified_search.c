@@ -1,7 +1,7 @@
 /* unified_search.c: how many blocks an SM should hold (002 section 4, Figure 5).
  *
  * A level is a number of resident blocks; its registers are the most with which the
- * machine holds so many. The kernel is allocated for every level from the original one,
+ * machine holds that many. The kernel is allocated for every level from the original one,
  * where registers are not limited, to the highest (the original allocation's own spills
  * would be the lowest level's). Figure 5 then goes over that table:
  *
@@ -69,7 +69,7 @@ us_count(const struct ptx_func *f, const uint32_t *latency, struct us_count *c)
     struct issue x = {ARENA_ARRAY(&mem, uint64_t, f->regs.n + 1), 0, 0};
     uint64_t now = 0; /* next cycle in which an instruction may issue */
     for (uint32_t b = 0; b < g->n; b++) {
-        for (size_t r = 0; r < f->regs.n; r++) /* blocks are counted apart */
+        for (size_t r = 0; r < f->regs.n; r++) /* blocks are counted separately */
             x.ready[r] = 0;
         const uint64_t start = now;
         for (uint32_t i = g->block[b].first; i < g->block[b].end; i++) {

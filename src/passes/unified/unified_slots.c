@@ -2,7 +2,7 @@
  * scratchpad slots (002 section 3.2).
  *
  * Register allocation left each spilled value at an offset of its own in local memory:
- * those offsets are the variables that slots_assign is given, with what is live behind
+ * those offsets are the variables that slots_assign is given, with what is live after
  * each instruction. The code then changes thus (T bytes a slot: four of each thread, so
  * that the lanes of a warp fall into different banks; %R7 the base):
  *
@@ -13,10 +13,10 @@
  *
  * The halves of %D2 are %R2 and %R3, so no register is needed for them.
  *
- * Calls: a callee's slots start behind what its caller has live there (the moving stack).
+ * Calls: a callee's slots start after what its caller has live there (the moving stack).
  * No stack pointer is passed: without recursion each function's first slot is a constant,
  * the largest over the chains of calls that lead to it, and the deepest chain needs what
- * slots_height says. Each function computes the base anew. */
+ * slots_height says. Each function computes the base again. */
 #include "passes/unified/unified_alloc_int.h"
 #include "passes/rewrite.h"
 
@@ -113,7 +113,7 @@ step_back(const struct work *w, const struct ptx_inst *in, uint64_t *live)
         bitset_add(live, (size_t)v);
 }
 
-/* What is live behind each instruction. What one stores counts there, read or not: it
+/* What is live after each instruction. What one stores counts there, read or not: it
  * takes its slot. */
 static void
 find_points(struct job *j, struct work *w, const struct us_func *fn)
@@ -254,7 +254,7 @@ access_slots(struct job *j, struct work *w, const struct ptx_inst *in, int32_t v
         emit_halves(w, true, reg, half, in);
 }
 
-/* Moves the stack together in front of a call, or apart again behind it. */
+/* Moves the stack together before a call, and back after it. */
 static void
 shuffle(struct job *j, struct work *w, size_t i, bool back)
 {
@@ -418,7 +418,7 @@ us_recursive(const struct us_func *fn, size_t n)
     return calls_itself;
 }
 
-/* The first slot of each function: behind what its callers have live. */
+/* The first slot of each function: after what its callers have live. */
 static void
 find_first(struct job *j)
 {

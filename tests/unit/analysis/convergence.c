@@ -5,7 +5,7 @@
 #include "analysis/convergence.h"
 #include "analysis/guarded.h"
 
-/* Operations in front of each instruction, one digit each. */
+/* Operations before each instruction, one digit each. */
 static void
 same(const char *text, const char *want)
 {
@@ -90,7 +90,7 @@ loops(void **state)
     same(TID IF("%r1", "X") LOOP("L", "9") "X:" END, "0010000010");
 }
 
-/* What one arm writes differs behind. */
+/* What one arm writes differs after. */
 static void
 what_differs(void **state)
 {
@@ -98,7 +98,7 @@ what_differs(void **state)
          "mov.u32 %r2, 1;" IF("%r1", "X") "mov.u32 %r2, 9; X: setp.eq.u32 %p1, %r2, 1;"
                                           "@%p1 bra Y;" ARM "Y:" END,
          "0001011010");
-    /* what some lanes count differs behind the loop that they leave one by one */
+    /* what some lanes count differs after the loop that they leave one by one */
     same(TID LOOP("L", "%r1") "setp.eq.u32 %p1, %r5, 4; @%p1 bra Y;" ARM "Y:" END,
          "01000011010");
     /* of the lanes that vote all get the same */
@@ -119,7 +119,7 @@ what_differs(void **state)
 
 #define IF_PLACE(a, to) "setp.lt.u32 %P1, " a ", 5; @%P1 bra " to ";"
 
-/* Behind an allocation a place holds a value that differs, then one that does not. */
+/* After an allocation a place holds a value that differs, then one that does not. */
 static void
 places(void **state)
 {

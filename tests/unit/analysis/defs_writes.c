@@ -62,7 +62,7 @@ around_a_loop(void **state)
     assert_false(keeps(KERNEL(WRITE FROM "L1:\n" TO WRITE MAYBE "L1;\nret;\n")));
 }
 
-/* It comes back through the first instruction too, behind which it holds again. */
+/* It comes back through the first instruction too, after which it holds again. */
 static void
 around_a_loop_with_both(void **state)
 {

@@ -123,7 +123,7 @@ chains(void **state)
     same("add.s32 %r1, %r2, %r3; add.s32 %r1, %r1, %r3; add.s32 %r1, %r1, %r3;"
          "add.s32 %r1, %r1, %r3; add.s32 %r1, %r1, %r3;" KEEP("%r1"),
          "010111");
-    /* three inputs, however many operations; a fourth begins anew */
+    /* three inputs, however many operations; a fourth begins again */
     same(
         "xor.b32 %r1, %r2, %r3; and.b32 %r1, %r1, %r4; or.b32 %r1, %r1, %r2;" KEEP("%r1"),
         "0011");
@@ -135,7 +135,7 @@ chains(void **state)
 static void
 not_fused(void **state)
 {
-    /* read twice, by two, behind a branch, in the other branch's block, guarded */
+    /* read twice, by two, after a branch, in the other branch's block, guarded */
     same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r1;" KEEP("%r4"), "111");
     same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4") KEEP("%r1"), "1111");
     same("shl.b32 %r1, %r2, 3; bra L; L: add.s32 %r4, %r1, %r5;" KEEP("%r4"), "1111");

@@ -9,7 +9,7 @@
 #define TEST "ld.param.b32 %r0, [q];\nld.param.u64 %rd0, [p];\nsetp.lt.u32 %p0, %r0, 7;\n"
 #define BEHIND "st.global.u32 [%rd0], %r1;\nret;\n"
 
-/* Of each guarded write in turn: a for anew, k for one that keeps. */
+/* Of each guarded write in turn: a for again, k for one that keeps. */
 static void
 marks(const char *text, const char *want)
 {
@@ -120,7 +120,7 @@ other_blocks(void **state)
           "k");
 }
 
-/* Behind a branch on the predicate: what is read on one side is read by the lanes that go there. */
+/* After a branch on the predicate: what is read on one side is read by the lanes that go there. */
 static void
 read_behind_a_branch(void **state)
 {
@@ -171,7 +171,7 @@ liveness_follows(void **state)
 
 /* copy-propagation makes the predicates one; the store then reads under the load's. */
 static void
-passes_mark_anew(void **state)
+passes_mark_full_defs(void **state)
 {
     (void)state;
     struct ptx_module *m = kit_parse(KERNEL(
@@ -203,7 +203,7 @@ main(void)
         cmocka_unit_test(other_blocks),
         cmocka_unit_test(read_behind_a_branch),
         cmocka_unit_test(liveness_follows),
-        cmocka_unit_test(passes_mark_anew),
+        cmocka_unit_test(passes_mark_full_defs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -291,7 +291,7 @@ points_of(uint64_t seed, int how, bool operands)
     return s;
 }
 
-/* Behind each instruction distances and states are those of code in which the load is not
+/* After each instruction distances and states are those of code in which the load is not
  * there and its reader, or what writes the address before it, reads the address. (What
  * lanes wait for is not compared: what is loaded differs between lanes.) */
 static void
@@ -315,7 +315,7 @@ loads_are_no_instructions(void **st)
 
 /* Even lanes read %r2 at EVEN, odd ones at ODD, the last time there; the side that runs
  * first must not switch it off. out[tid] = 10 tid + 1 (odd), + 2 (even). */
-#define APART                                                                            \
+#define SEPARATE                                                                         \
     PTX_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<9>;\n"                 \
              ".reg .b64 %d<4>;\n.reg .pred %p<2>;\n"                                     \
              "ld.param.u64 %d1, [out];\nmov.u32 %r1, %tid.x;\n"                          \
@@ -332,7 +332,7 @@ wrong_lanes(const char *pipeline)
     struct kit k;
     struct strbuf text = {0};
     struct diag_sink diag = {0};
-    struct ptx_module *m = ptx_parse("apart.ptx", APART, strlen(APART), &diag);
+    struct ptx_module *m = ptx_parse("separate.ptx", SEPARATE, strlen(SEPARATE), &diag);
     assert_non_null(m);
     assert_true(pass_run(m, pipeline, NULL, NULL, &diag));
     ptx_print(m, &text);

@@ -64,7 +64,7 @@ what_shares_a_place(void **state)
          "%H4 %R4 3"},
         /* nobody reads what is written: the place is gone all the same */
         {ADDRESS "mov.u32 %R4, 1;\nld.global.u64 %D4, [%D0];\n" ST("%R4"), "%D4 %R4 3"},
-        /* read by the instruction itself; written anew before it is read */
+        /* read by the instruction itself; written again before it is read */
         {ADDRESS "mov.u32 %R4, 1;\ncvt.u64.u32 %D4, %R4;\n" ST64("%D4"), ""},
         {ADDRESS "mov.u32 %R4, 1;\n" ST("%R4") "ld.global.u64 %D4, [%D0];\n" ST64(
              "%D4") "mov.u32 %R4, 2;\n" ST("%R4"),
@@ -118,7 +118,7 @@ values_that_no_path_has_written(void **state)
         {ADDRESS "bra A;\nU:\nmov.u32 %R4, 1;\nA:\nld.global.u64 %D4, [%D0];\n" ST64(
              "%D4") ST("%R4"),
          ""},
-        /* written behind, in the same block: not yet */
+        /* written after, in the same block: not yet */
         {ADDRESS
          "ld.global.u64 %D4, [%D0];\n" ST64("%D4") "@%P1 mov.u32 %R4, 1;\n" ST("%R4"),
          ""},

@@ -102,7 +102,7 @@ ways(void **state)
     levels("mov.u32 %r4, 0;\nL:\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, %r3;\n"
            "@%p1 bra L;\nret;\n",
            "g");
-    /* threads leave: what is behind is run by some */
+    /* threads leave: what is after is run by some */
     levels("setp.eq.u32 %p1, %r2, 0;\n@%p1 ret;\nmov.u32 %r4, 3;\nret;\n", "b");
 }
 
@@ -156,7 +156,7 @@ from_first_write_to_last_read(void **state)
     expect("add.u32 %r4, %r1, 1;\nst.shared.u32 [A], %r4;\nbar.sync 0;\n"
            "ld.shared.u32 %r5, [A];\nadd.u32 %r5, %r5, 1;\nret;\n",
            "take 2, give 5");
-    /* two variables, apart: two regions; together: one */
+    /* two variables, separate: two regions; together: one */
     expect("st.shared.u32 [A], %r1;\nbar.sync 0;\nld.shared.u32 %r5, [A];\n"
            "add.u32 %r5, %r5, 1;\nst.shared.u32 [B], %r5;\nbar.sync 0;\n"
            "ld.shared.u32 %r6, [B];\nret;\n",
@@ -230,7 +230,7 @@ static void
 through_loops(void **state)
 {
     /* A is written before it is read in each turn, but not proved to be written whole: it
-     * is taken before the loop and given up behind it */
+     * is taken before the loop and given up after it */
     static const char turn[] = "mov.u32 %r4, 0;\nmov.u32 %r6, A;\nL:\n"
                                "st.shared.u32 [%r6], %r4;\nbar.sync 0;\n"
                                "ld.shared.u32 %r5, [%r6];\nadd.u32 %r4, %r4, 1;\n"
@@ -240,7 +240,7 @@ through_loops(void **state)
     struct region_bytes bytes[32] = {0};
     (void)state;
     expect(turn, "take 3, give 10");
-    /* where all of what is read is written anew, in each turn */
+    /* where all of what is read is written again, in each turn */
     bytes[4 + 3] = (struct region_bytes){.may = four, .must = four};
     bytes[4 + 5] = (struct region_bytes){.may = four};
     char *got = ends(turn, UNIFORM_GRID, bytes, 0);

@@ -150,7 +150,7 @@ static void
 one_register_for_several_variables(void **st)
 {
     (void)st;
-    /* As after register allocation: the flow tells them apart. */
+    /* As after register allocation: the flow distinguishes them. */
     TOUCHES("mov.u32 %r1, A;\nld.shared.u32 %r2, [%r1];\nmov.u32 %r1, B;\n"
             "ld.shared.u32 %r2, [%r1];\nsetp.eq.s32 %p1, %r2, 0;\n@%p1 bra L;\n"
             "mov.u32 %r1, C;\nL: ld.shared.u32 %r3, [%r1];\n",

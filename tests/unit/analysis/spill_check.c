@@ -120,14 +120,14 @@ wrong_slot(void **state)
                "ld.shared.b32 %R2, [%R4+128];\nld.shared.b32 %R3, [%R4+384];\n"
                "mov.b64 %D2, {%R2, %R3};\n" END),
           plain, lost);
-    /* both at once in one slot */
+    /* both at the same time in one slot */
     check(TEXT(LEAF, PROLOGUE PUT0 "mov.b64 {%R2, %R3}, %D2;\nst.shared.b32 [%R4], %R2;\n"
                                    "st.shared.b32 [%R4+128], %R3;\n" MID CALL
                                    "ld.shared.b32 %R2, [%R4];\n"
                                    "ld.shared.b32 %R3, [%R4+128];\n"
                                    "mov.b64 %D2, {%R2, %R3};\n" END),
           plain, lost);
-    /* between slots, and behind the last */
+    /* between slots, and after the last */
     check(TEXT(LEAF, PROLOGUE "st.shared.b32 [%R4+4], %R0;\n" PUT1 MID CALL GET1 END),
           plain, "no access to a slot");
     check(TEXT(LEAF, PROLOGUE "st.shared.b32 [%R4+512], %R0;\n" PUT1 MID CALL GET1 END),

@@ -35,7 +35,7 @@ struct gen {
     uint64_t state;
     unsigned n, labels, loops, depth; /* n: threads of a block */
     unsigned fresh, preds;            /* registers %x<> and %z<> so far */
-    bool anew;                        /* arrays are written as a whole before each read,
+    bool rewrites;                    /* arrays are written as a whole before each read,
                                        * also in all loops and in what some blocks do */
     unsigned whole; /* arrays that have been written as a whole on every way here */
     uint32_t grid[3], block[3], dynamic; /* bytes of extern arrays */
@@ -146,7 +146,7 @@ static void
 define(struct gen *g, unsigned a)
 {
     const unsigned factor = 1 + 2 * (2 + pick(g, 2)), add = pick(g, 50), x = fresh(g);
-    switch (g->anew ? 5 * pick(g, 2) : pick(g, 6)) {
+    switch (g->rewrites ? 5 * pick(g, 2) : pick(g, 6)) {
     case 0: /* in a loop, thread by thread */
         strbuf_printf(&g->b,
                       "mov.u32 %%k, %%lin;\nL%u:\nmov.u32 %%x%u, s%u;\n"
@@ -189,7 +189,7 @@ static void
 exchange(struct gen *g)
 {
     const unsigned a = pick(g, ARRAYS), c = 1 + pick(g, g->n - 1);
-    if (g->whole & 1u << a && !g->anew &&
+    if (g->whole & 1u << a && !g->rewrites &&
         pick(g, 3) == 0) { /* a half; the other one stays */
         strbuf_printf(&g->b, "st.shared.u32 [%%x%u], %%acc;\n",
                       place(g, a, 5, pick(g, 9), pick(g, 2)));
@@ -260,14 +260,14 @@ static void
 loop(struct gen *g)
 {
     const unsigned i = g->loops++, l = g->labels++;
-    if (pick(g, g->anew ? 2 : 3) == 0)
+    if (pick(g, g->rewrites ? 2 : 3) == 0)
         strbuf_printf(&g->b, "and.b32 %%u, %%bid, 3;\nadd.u32 %%i%u, %%u, 1;\n", i);
     else if (pick(g, 2))
         strbuf_printf(&g->b, "ld.param.u32 %%i%u, [turns];\n", i);
     else
         strbuf_printf(&g->b, "mov.u32 %%i%u, %u;\n", i, 1 + pick(g, 3));
     strbuf_printf(&g->b, "L%u:\n", l);
-    if (g->anew)
+    if (g->rewrites)
         exchange(g);
     list(g, 1 + pick(g, 3));
     strbuf_printf(&g->b,
@@ -286,7 +286,7 @@ branch(struct gen *g)
                   "and.b32 %%%c, %s, %u;\nsetp.eq.u32 %%%c, %%%c, 0;\n@%%%c bra L%u;\n",
                   blocks ? 'u' : 't', blocks ? "%bid" : "%lin", 1 + pick(g, 7),
                   blocks ? 'b' : 'p', blocks ? 'u' : 't', blocks ? 'b' : 'p', l);
-    if (blocks && g->anew)
+    if (blocks && g->rewrites)
         exchange(g);
     if (blocks)
         list(g, 1 + pick(g, 2));

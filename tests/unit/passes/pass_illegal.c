@@ -110,7 +110,7 @@ a_form_of_a_later_target_is_refused_by_the_pass(void **state)
     assert_string_equal(said("sm_80", MAX_F32, "jumps,mul24,block-order", true), "");
 }
 
-/* Not watched, the module is looked at once, behind the last pass. */
+/* Not watched, the module is looked at the same time, after the last pass. */
 static void
 unwatched_the_pipeline_is_refused(void **state)
 {

@@ -135,7 +135,7 @@ struct way {
     const char *passes; /* of the launch, NULL: none */
 };
 
-/* Runs text, whose kernel gets words 0, 1, ...; memory behind it to got. False: refused or
+/* Runs text, whose kernel gets words 0, 1, ...; memory after it to got. False: refused or
  * failed. */
 static bool
 run(const char *text, const struct way *way, uint32_t got[2 * WORDS], struct strbuf *why)
@@ -296,7 +296,7 @@ same_in_places(const char *text, const uint32_t *want, const char *kernel,
     strbuf_free(&why);
 }
 
-/* Whether a pair also runs in a launch: behind an allocation and with passes that look at the
+/* Whether a pair also runs in a launch: after an allocation and with passes that look at the
  * launch always, of the others every seventh. */
 static bool
 launched(size_t i, size_t j, bool idle)

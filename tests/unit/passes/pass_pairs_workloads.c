@@ -1,5 +1,5 @@
 /* pass_pairs_workloads.c: every ordered pair of passes over small workloads, as passes of their
- * launches, each verified behind each. The memory that a workload leaves equals that of its run
+ * launches, each verified after each. The memory that a workload leaves equals that of its run
  * without passes, or one of the two refuses by its name. Where a pair releases scratchpad or
  * takes it, it also runs on the machine that keeps the promise.
  *

@@ -1,4 +1,4 @@
-/* thread_bytes.c: which bytes a block's threads touch and write anew, and the regions that
+/* thread_bytes.c: which bytes a block's threads touch and write again, and the regions that
  * follow, on cases decided by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,7 +133,7 @@ accesses(void **state)
     expect("st.shared.u32 [B+128], 1;\nret;\n", 1, "-", "");
 }
 
-/* What is dead behind the instruction in that line. */
+/* What is dead after the instruction in that line. */
 static void
 dead(const char *body, uint32_t line, const char *want)
 {
@@ -143,7 +143,7 @@ dead(const char *body, uint32_t line, const char *want)
 }
 
 static void
-pieces(void **state)
+parts(void **state)
 {
     (void)state;
     /* 32 threads, two turns each: 64 words */
@@ -152,8 +152,8 @@ pieces(void **state)
         "st.shared.u32 [%r7], 1;\nadd.u32 %r6, %r6, 32;\nsetp.lt.u32 %p1, %r6, 64;\n"
         "@%p1 bra L;\nret;\n";
     dead(fill, 2, "0-255");
-    /* the turns of a loop that a parameter ends: the first one alone is certain, and
-     * behind the loop's branch nothing is known */
+    /* the iterations of a loop that a parameter ends: the first one alone is certain, and
+     * after the loop's branch nothing is known */
     static const char some[] =
         "mov.u32 %r5, A;\nmov.u32 %r6, %r3;\nL:\nmad.lo.u32 %r7, %r6, 4, %r5;\n"
         "st.shared.u32 [%r7], 1;\nadd.u32 %r6, %r6, 32;\nsetp.lt.u32 %p1, %r6, %r4;\n"
@@ -176,7 +176,7 @@ pieces(void **state)
         "mov.u32 %r5, A;\nmad.lo.u32 %r6, %r3, 4, %r5;\nsetp.lt.u32 %p1, %r4, 8;\n"
         "@%p1 bra J;\nst.shared.u32 [%r6], 1;\nJ:\nld.shared.u32 %r8, [A];\nret;\n";
     dead(unknown, 4, "");
-    /* what the skipped code computes is not known behind it */
+    /* what the skipped code computes is not known after it */
     static const char skipped[] =
         "mov.u32 %r5, A;\nmov.u32 %r6, 0;\nsetp.lt.u32 %p1, %r3, 32;\n@%p1 bra G;\nbra J;\n"
         "G:\nsetp.lt.u32 %p2, %r4, 8;\n@%p2 bra S;\nmov.u32 %r6, 1;\nS:\n"
@@ -256,7 +256,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accesses),
-        cmocka_unit_test(pieces),
+        cmocka_unit_test(parts),
         cmocka_unit_test(definitions),
         cmocka_unit_test(needs_the_size_of_a_block),
     };

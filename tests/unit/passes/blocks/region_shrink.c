@@ -31,7 +31,7 @@
     "st.global.v4.u32 [%d1], {%r10, %r13, %r14, %r15};\n"
 enum { HEAD = 9, TAIL = 9 };
 
-/* The body behind the opening, one letter an instruction: l ld.shared, s st.shared, b
+/* The body after the opening, one letter an instruction: l ld.shared, s st.shared, b
  * barrier, g ld.global, w st.global, a anything else. */
 static char *
 letters(const char *body, size_t head, size_t tail)
@@ -73,7 +73,7 @@ static void
 moves(void **state)
 {
     (void)state;
-    /* loads before the region, sums behind it */
+    /* loads before the region, sums after it */
     expect("ld.global.u32 %r4, [%d1];\nst.shared.u32 [A], %r4;\n"
            "ld.global.u32 %r5, [%d1+4];\nst.shared.u32 [A+4], %r5;\nbar.sync 0;\n"
            "ld.shared.u32 %r6, [A];\nadd.u32 %r10, %r10, %r6;\n"
@@ -94,7 +94,7 @@ stays(void **state)
            "ld.global.u32 %r5, [%d1+4];\nst.shared.u32 [A], %r5;\n"
            "ld.shared.u32 %r6, [A];\n",
            "wsbgsl");
-    /* behind a store of its own */
+    /* after a store of its own */
     expect("st.shared.u32 [A], %r1;\nst.global.u32 [%d1], %r1;\n"
            "ld.global.u32 %r5, [%d1+4];\nst.shared.u32 [A+4], %r5;\n"
            "ld.shared.u32 %r6, [A];\nadd.u32 %r10, %r6, 1;\n",
@@ -116,7 +116,7 @@ stays(void **state)
            "sasl");
 }
 
-/* As many as the kernel has registers: 14 at once in what follows, 9 of them alive here. */
+/* As many as the kernel has registers: 14 at the same time in what follows, 9 of them alive here. */
 static void
 within_the_limit(void **state)
 {

@@ -9,7 +9,7 @@ static void
 threads_that_end_early(void **state)
 {
     (void)state;
-    /* a warp, threads of each warp, all but one; behind the last region */
+    /* a warp, threads of each warp, all but one; after the last region */
     hold(EXCHANGE "setp.lt.u32 %p, %lin, 32;\n@%p ret;\n", 0);
     hold(EXCHANGE
          "and.b32 %t, %lin, 3;\nsetp.eq.u32 %p, %t, 0;\n@%p bra ON;\nret;\nON:\n",
@@ -71,7 +71,7 @@ a_register_of_two_addresses(void **state)
          0);
 }
 
-/* The kernel with module-scope text in front of it. */
+/* The kernel with module-scope text before it. */
 static struct gen
 with(const char *before, const char *body)
 {
@@ -187,7 +187,7 @@ refused_by_the_launch(void **state)
     refused(g, "vtb:gain=0,vtb", "its launches are changed already", NULL);
 }
 
-/* 60 values live at once: registers hold 512 threads, not 1024. */
+/* 60 values live at the same time: registers hold 512 threads, not 1024. */
 static void
 refused_by_the_machine(void **state)
 {

@@ -126,7 +126,7 @@ turns_with_hardware(void **state)
 {
     static const struct {
         unsigned blocks;
-        const char *told;
+        const char *said;
     } cases[] = {
         {15, "takes 1 turns of blocks instead of 1: no gain"},
         {16, "takes 1 turns of blocks instead of 2\n"},
@@ -137,8 +137,8 @@ turns_with_hardware(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *report = report_of(&text, "multiplex-hw", cases[i].blocks);
-        if (!strstr(report, cases[i].told))
-            fail_msg("%s: %s", cases[i].told, report);
+        if (!strstr(report, cases[i].said))
+            fail_msg("%s: %s", cases[i].said, report);
         free(report);
     }
     strbuf_free(&text);

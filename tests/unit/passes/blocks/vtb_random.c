@@ -27,7 +27,7 @@ same_memory(void **state)
     unsigned merged[SCHEMES] = {0}, ways = 0;
     (void)state;
     for (uint64_t seed = 1; seed <= kernels; seed++) {
-        struct gen g = {.state = seed * 0x9e3779b97f4a7c15u, .anew = seed % 2};
+        struct gen g = {.state = seed * 0x9e3779b97f4a7c15u, .rewrites = seed % 2};
         struct gen own = {.state = ~seed * 0x9e3779b97f4a7c15u}; /* what passes choose */
         kernel(&g);
         blocks_memory(&g, seed, "", true, want, &ways);
@@ -72,7 +72,7 @@ virtual_blocks_ask(void **state)
     unsigned n = 0;
     (void)state;
     for (uint64_t seed = 1; seed <= kernels; seed++) {
-        struct gen g = {.state = seed * 0x9e3779b97f4a7c15u, .anew = seed % 2};
+        struct gen g = {.state = seed * 0x9e3779b97f4a7c15u, .rewrites = seed % 2};
         kernel(&g);
         n += asks(&g);
         strbuf_free(&g.b);

@@ -57,7 +57,7 @@ a_region_out_of_branches(void **state)
          0);
 }
 
-/* Some blocks leave behind their regions: the others could not wait for them. */
+/* Some blocks leave after their regions: the others could not wait for them. */
 static void
 no_meeting(void **state)
 {

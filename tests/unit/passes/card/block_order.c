@@ -25,11 +25,11 @@ static const struct rules_rule rules[] = {
      "setp.ge.u32 %p4, %r11, 6;\n@%p4 bra OUT;\nH:\nadd.u32 %r10, %r10, %r11;\n"
      "bra.uni LATCH;\nOUT:\n",
      4, 0, six_turns, NULL},
-    {"an arm behind what follows it",
+    {"an arm after what follows it",
      "@%p2 bra ARM;\nBACK:\n" MORE "bra.uni END;\nARM:\nadd.u32 %r10, %r10, 2;\n"
      "bra.uni BACK;\nEND:\n",
      4, 0, odd_ones_more, NULL},
-    {"a loop with two ways out, their targets in front of it",
+    {"a loop with two ways out, their targets before it",
      "mov.u32 %r11, 0;\nbra.uni H;\nA:\nmov.u32 %r12, 1;\nbra.uni END;\nB:\n"
      "mov.u32 %r12, 2;\nbra.uni END;\nH:\nsetp.ge.u32 %p4, %r11, 7;\n@%p4 bra A;\n"
      "setp.ge.u32 %p4, %r11, %r1;\n@%p4 bra B;\n" MORE "add.u32 %r11, %r11, 1;\n"
@@ -46,7 +46,7 @@ static const struct rules_rule rules[] = {
     {"an end under a guard falls on",
      "bra.uni S;\nM:\n" MORE "bra.uni END;\nS:\n@%p1 ret;\nbra.uni M;\nEND:\n", 3, 1,
      two_ends, NULL},
-    {"the code's end is behind a block that moves",
+    {"the code's end is after a block that moves",
      "@%p1 bra L;\n" MORE
      "bra.uni W;\nX:\nst.global.u32 [%d3], 5;\nret;\nL:\nbra.uni X;\n"
      "W:\n",

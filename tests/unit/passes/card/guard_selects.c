@@ -35,7 +35,7 @@ static const struct rules_rule become[] = {
      NEXT "add.u32 %r6, %r1, 2;\nselp.b32 %r7, %r6, %r5, %p2;\n"
           "selp.b32 %r10, %r10, %r7, %p1;\n",
      0, 1, chain, NULL},
-    {"its source is written behind the select",
+    {"its source is written after the select",
      NEXT "selp.b32 %r10, %r10, %r5, %p1;\nadd.u32 %r1, %r1, 9;\n", 0, 1, small_else_next,
      NULL},
     {"a shift", "shr.u32 %r5, %r1, 1;\nselp.b32 %r10, %r10, %r5, %p1;\n", 0, 1, shifted,

@@ -183,11 +183,11 @@ static const struct rules_rule left[] = {
      "mov.u32 %r5, 0;\n@%p1 bra IN;\nmul.lo.u32 %r5, %r1, 3;\nsetp.gt.u32 %p4, %r5, 60;\n"
      "@!%p4 bra L;\nIN:\nadd.u32 %r10, %r5, 5;\nL:\n",
      2, 0, condition_in_arm, NULL},
-    {"... whose value is read behind the arm",
+    {"... whose value is read after the arm",
      "mov.u32 %r5, 0;\n@%p1 bra IN;\nmul.lo.u32 %r5, %r1, 3;\nsetp.gt.u32 %p4, %r5, 60;\n"
      "@!%p4 bra L;\nIN:\nadd.u32 %r10, %r1, 5;\nL:\nadd.u32 %r10, %r10, %r5;\n",
      2, 0, condition_behind, NULL},
-    {"... of both, whose value is read behind the arm",
+    {"... of both, whose value is read after the arm",
      "mov.u32 %r5, 0;\n" OVER "mul.lo.u32 %r5, %r1, 3;\nsetp.gt.u32 %p4, %r5, 60;\n"
      "@!%p4 bra L;\nadd.u32 %r10, %r1, 5;\nL:\nadd.u32 %r10, %r10, %r5;\n",
      1, 1, both_behind, NULL},

@@ -43,7 +43,7 @@ static const struct rules_rule rules[] = {
                 "cvt.u32.u16 %r11, %h2;\nshl.b32 %r11, %r11, 16;\n"
                 "or.b32 %r10, %r10, %r11;\n",
      0, 0, two, NULL},
-    {"... and the second value is computed behind it",
+    {"... and the second value is computed after it",
      REGS FIRST "cvt.u32.u16 %r10, %h1;\nadd.f32 %f2, %f1, 0f40000000;\n" SECOND
                 "cvt.u32.u16 %r11, %h2;\nshl.b32 %r11, %r11, 16;\n"
                 "or.b32 %r10, %r10, %r11;\n",

@@ -1,4 +1,4 @@
-/* sink.c: code with instructions behind branches computes the same, each shape by a kernel whose
+/* sink.c: code with instructions after branches computes the same, each shape by a kernel whose
  * result is known by hand (unit/kit/rules_kit.h). Where they go: golden passes/sink. */
 #include "unit/kit/rules_kit.h"
 
@@ -21,7 +21,7 @@ static const struct rules_rule rules[] = {
     {"a product goes to the arm",
      "mul.lo.u32 %r5, %r1, 7;\n@%p1 bra L;\nmov.u32 %r10, %r5;\nadd.u32 %r10, %r10, 0;\nL:\n",
      1, 0, seven_times_or_100, NULL},
-    {"a load stays in front of a store to its address, also in a loop between",
+    {"a load stays before a store to its address, also in a loop between",
      "add.u64 %d5, %d1, 0;\nld.global.u32 %r5, [%d5];\nmov.u32 %r6, 0;\nH:\nst.global.u32 [%d1], 55;\n"
      "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p4, %r6, 3;\n@%p4 bra H;\n"
      "@%p1 bra L;\nadd.u32 %r10, %r5, 0;\nL:\n",
@@ -30,7 +30,7 @@ static const struct rules_rule rules[] = {
      "mul.lo.u32 %r5, %r1, 9;\nadd.u32 %r6, %r5, 1;\n@%p1 bra A;\nmov.u32 %r10, %r6;\n"
      "bra.uni E;\nA:\nmov.u32 %r10, %r5;\nE:\n",
      2, 0, one_of_two, NULL},
-    {"... also where that is behind another branch",
+    {"... also where that is after another branch",
      "mul.lo.u32 %r5, %r1, 9;\nadd.u32 %r6, %r5, 1;\n@%p3 bra OUT;\n@%p1 bra A;\n"
      "mov.u32 %r10, %r6;\nbra.uni E;\nA:\nadd.u32 %r7, %r1, 1;\nE:\nadd.u32 %r8, %r1, 3;\nOUT:\n",
      3, 0, one_in_the_middle, NULL},
@@ -38,12 +38,12 @@ static const struct rules_rule rules[] = {
      "add.u32 %r6, %r1, 3;\n@%p1 bra L;\nmul.lo.u32 %r5, %r6, 5;\nL:\n"
      "@!%p1 add.u32 %r10, %r10, %r5;\n",
      1, 1, written_on_one_way, NULL},
-    {"a value of one turn of a loop is not that of the next",
+    {"a value of one iteration of a loop is not that of the next",
      "setp.ne.u32 %p4, %r1, %r1;\nmov.u32 %r6, 0;\nH:\nadd.u32 %r5, %r1, %r6;\nadd.u32 %r6, %r6, 1;\n"
      "@%p4 bra N;\nadd.u32 %r10, %r10, %r5;\nN:\nsetp.lt.u32 %p4, %r6, 0;\n"
      "setp.lt.u32 %p5, %r6, 3;\n@%p5 bra H;\n",
      2, 0, each_turn, NULL},
-    {"a value made behind the loop's head is not read in front",
+    {"a value made after the loop's head is not read before",
      "mov.u32 %r6, 0;\nH:\n@%p1 bra L;\nld.volatile.global.u32 %r7, [%d1];\n"
      "add.u32 %r5, %r7, 1;\nsetp.ge.u32 %p4, %r5, 999;\n@%p4 bra L;\nmov.u32 %r10, %r5;\nL:\n"
      "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p4, %r6, 1;\n@%p4 bra H;\n",
@@ -65,7 +65,7 @@ same_results(void **state)
     rules_check_all(rules, sizeof rules / sizeof *rules, "sink");
 }
 
-/* Where an instruction stands behind the pass: before a line of the body, or behind it. */
+/* Where an instruction stands after the pass: before a line of the body, or after it. */
 static void
 stands(const char *name, const char *body, const char *inst, bool behind,
        const char *line)
@@ -104,12 +104,12 @@ what_stays_before_the_branch(void **state)
            "@%p1 bra L;\nH:\nadd.u32 %r10, %r10, %r5;\nadd.u32 %r6, %r6, 1;\n"
            "setp.lt.u32 %p4, %r6, 3;\n@%p4 bra H;\nL:\n",
            "mul.lo.u32", false, "bra L");
-    stands("... behind a block of its own",
+    stands("... after a block of its own",
            "mov.u32 %r6, 0;\nmul.lo.u32 %r5, %r1, 7;\n"
            "@%p1 bra L;\nadd.u32 %r10, %r10, 1;\nH:\nadd.u32 %r10, %r10, %r5;\n"
            "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p4, %r6, 3;\n@%p4 bra H;\nL:\n",
            "mul.lo.u32", true, "bra L");
-    stands("... behind a block of its own, not within",
+    stands("... after a block of its own, not within",
            "mov.u32 %r6, 0;\nmul.lo.u32 %r5, %r1, 7;\n"
            "@%p1 bra L;\nadd.u32 %r10, %r10, 1;\nH:\nadd.u32 %r10, %r10, %r5;\n"
            "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p4, %r6, 3;\n@%p4 bra H;\nL:\n",

@@ -36,7 +36,7 @@ static const struct rules_rule gone[] = {
      "setp.lt.u32 %p4, %r11, 3;\n@!%p4 bra OUT;\nbra.uni M;\nOUT:\n",
      2, 0, nested_turns, NULL},
     {"a jump to what follows", "bra.uni A;\nA:\n" MORE, 0, 0, one_more, NULL},
-    {"... under a guard, behind other labels",
+    {"... under a guard, after other labels",
      "setp.gt.u32 %p4, %r1, 99;\n@%p1 bra B;\nA:\nB:\n" MORE "@%p4 bra A;\n", 1, 0,
      one_more, NULL},
 };
@@ -49,7 +49,7 @@ static const struct rules_rule stay[] = {
     {"something else is jumped over",
      "@%p1 bra A;\n" MORE "bra.uni B;\nA:\nadd.u32 %r10, %r10, 2;\nB:\n", 2, 0,
      two_or_1_more, NULL},
-    {"the label stands behind an instruction",
+    {"the label stands after an instruction",
      "@%p1 bra A;\nbra.uni B;\nB:\n" MORE "A:\n", 1, 0, large_1_more, NULL},
     {"a barrier follows", "bra.uni A;\nbar.sync 0;\nA:\n" MORE, 1, 0, one_more, NULL},
     {"a jump through a table",
@@ -58,7 +58,7 @@ static const struct rules_rule stay[] = {
      1, 0, table, NULL},
 };
 
-/* Labels that nothing names any more do not keep two jumps apart. */
+/* Labels that nothing names any more do not separate two jumps. */
 static const struct rules_rule labels[] = {
     {"a label without a jump stands between",
      "@%p1 bra A;\nX:\nbra.uni B;\nA:\n" MORE "B:\n", 1, 0, small_1_more, NULL},

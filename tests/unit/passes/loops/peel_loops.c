@@ -1,5 +1,5 @@
-/* peel_loops.c: which loops become straight code, how many turns, and what is left, on cases
- * decided by hand; late-stores then moves the stores of all turns behind the loads. What the
+/* peel_loops.c: which loops become straight code, how many iterations, and what is left, on cases
+ * decided by hand; late-stores then moves the stores of all iterations after the loads. What the
  * code computes: unit/peel_random, unit/vtb_random and unit/vtb_workloads run it. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
     ".shared .align 4 .b8 A[4096];\n"                                                    \
     "ld.param.u64 %d1, [out];\nld.param.u32 %r3, [n];\nmov.u32 %r1, %tid.x;\n"
 
-/* One letter an instruction behind the opening: s st.shared, g ld.global, S and G the same
+/* One letter an instruction after the opening: s st.shared, g ld.global, S and G the same
  * under a guard, j a jump, c one under a guard, b barrier; others are left out. */
 static char *
 letters(const char *passes, const char *body)
@@ -78,10 +78,10 @@ turns(void **state)
     (void)state;
     expect("peel-loops", FILL("256"), "gsgsgsgsb");
     expect("peel-loops,late-stores", FILL("256"), "ggggssssb");
-    /* threads 0 to 31 have a fourth turn */
+    /* threads 0 to 31 have a fourth iteration */
     expect("peel-loops", FILL("224"), "gsgsgsGSb");
     expect("peel-loops,late-stores", FILL("224"), "gggGsssSb");
-    /* three turns, five of the first eight threads' two more */
+    /* three iterations, five of the first eight threads' two more */
     expect("peel-loops",
            "mov.u32 %r9, 192;\nsetp.lt.u32 %p2, %r1, 8;\n@%p2 mov.u32 %r9, 320;\n" FILL(
                "%r9"),
@@ -131,9 +131,9 @@ left_alone(void **state)
 {
     (void)state;
     expect("peel-loops", FILL("%r3"), "gscb"); /* nobody knows how many */
-    expect("peel-loops", FILL("64"), "gscb");  /* one turn */
+    expect("peel-loops", FILL("64"), "gscb");  /* one iteration */
     expect("peel-loops:most=20", FILL("256"), "gscb");
-    /* a barrier in each turn */
+    /* a barrier in each iteration */
     expect("peel-loops",
            "mov.u32 %r4, 0;\nL:\nld.global.u32 %r5, [%d1];\nst.shared.u32 [A], %r5;\n"
            "bar.sync 0;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 4;\n@%p1 bra L;\n",
@@ -149,7 +149,7 @@ left_alone(void **state)
            "mov.u32 %r13, 256;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra M;\n"
            "mov.u32 %r13, 192;\nM:\n" FILL("%r13"),
            "cgscb");
-    /* the same, and one arm ends: threads 32 to 63, if they go on, have a turn more */
+    /* the same, and one arm ends: threads 32 to 63, if they go on, have an iteration more */
     expect("peel-loops",
            "mov.u32 %r13, 192;\nadd.u32 %r13, %r13, 64;\nsetp.lt.u32 %p4, %r1, 32;\n"
            "@%p4 bra M;\nadd.u32 %r13, %r13, 64;\nsetp.eq.u32 %p2, %r3, 0;\n"
@@ -157,12 +157,12 @@ left_alone(void **state)
            "ccgscb");
 }
 
-/* Threads that skip the loop have no part in its turns. */
+/* Threads that skip the loop have no part in its iterations. */
 static void
 skipped(void **state)
 {
     (void)state;
-    /* threads 48 to 63 would have one turn; of the others some have four, some five */
+    /* threads 48 to 63 would have one iteration; of the others some have four, some five */
     expect("peel-loops",
            "mov.u32 %r4, %r1;\nsetp.ge.u32 %p1, %r1, 48;\n@%p1 bra E;\nL:\n"
            "ld.global.u32 %r5, [%d1];\nshl.b32 %r6, %r4, 2;\nst.shared.u32 [%r6], %r5;\n"
@@ -178,7 +178,7 @@ skipped(void **state)
            "cgsgsgsgsb");
 }
 
-/* Threads come to the loop several times, first with r12 = 128: two turns. */
+/* Threads come to the loop several times, first with r12 = 128: two iterations. */
 #define AGAIN(first, then, other)                                                        \
     "mov.u32 %r12, 128;\nO:\nadd.u32 %r4, %r1, " first ";\nL:\n"                         \
     "ld.global.u32 %r5, [%d1];\nshl.b32 %r6, %r4, 2;\nst.shared.u32 [%r6], %r5;\n"       \
@@ -190,7 +190,7 @@ static void
 comes_again(void **state)
 {
     (void)state;
-    /* two turns, then three: the loop around it is peeled first, and makes two loops */
+    /* two iterations, then three: the loop around it is peeled first, and makes two loops */
     expect("peel-loops", AGAIN("%r12", "", "0"), "gsgsgsgsgs");
     /* nobody knows how often, or a barrier stands between: the first time tells nothing */
     expect("peel-loops", AGAIN("%r12", "", "%r3"), "gscc");
@@ -199,7 +199,7 @@ comes_again(void **state)
     expect("peel-loops", AGAIN("64", "bar.sync 0;\n", "0"), "gsgsgsbc");
 }
 
-/* Sums over a loop within: its turns are not known, those around it are. */
+/* Sums over a loop within: its iterations are not known, those around it are. */
 #define SUMS                                                                             \
     "mov.u32 %r4, %r1;\nsetp.gt.u32 %p3, %r1, 127;\n@%p3 bra E;\nL:\nmov.u32 %r5, 0;\n"  \
     "mov.u32 %r9, 0;\nM:\nld.global.u32 %r10, [%d1];\nadd.u32 %r5, %r5, %r10;\n"         \
@@ -216,7 +216,7 @@ around_loops(void **state)
     expect("peel-loops", SUMS, "gcsgcsb");
     /* stores pass the loop between them */
     expect("peel-loops,late-stores", SUMS, "gcgcssb");
-    /* not into a loop whose body all threads come to, only behind it */
+    /* not into a loop whose body all threads come to, only after it */
     expect("late-stores",
            "mov.u32 %r9, 0;\nst.shared.u32 [A], %r1;\nM:\nld.global.u32 %r10, [%d1];\n"
            "setp.eq.u32 %p3, %r10, 5;\n@%p3 bra N;\nadd.u32 %r5, %r5, %r10;\nN:\n"

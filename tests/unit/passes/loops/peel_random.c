@@ -1,5 +1,5 @@
 /* peel_random.c: random kernels, as they are and with the loops that fill scratchpad as
- * straight code: the same memory. All that may be left of a loop is: nothing, a turn under a
+ * straight code: the same memory. All that may be left of a loop is: nothing, an iteration under a
  * guard, the loop. */
 #include "unit/kit/blocks_kit.h"
 

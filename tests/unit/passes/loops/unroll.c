@@ -50,7 +50,7 @@ goes_on(const struct form *f, uint64_t x, uint64_t n)
                             : x > n || (f->cmp[1] == 'e' && x == n);
 }
 
-/* Turns that the loop runs; 0: too many for a test. */
+/* Iterations that the loop runs; 0: too many for a test. */
 static unsigned
 turns(const struct form *f, uint64_t x, uint64_t n, bool middle, uint64_t *sum)
 {
@@ -96,7 +96,7 @@ find_pairs(const struct form *f, uint64_t (*pair)[2])
     return n;
 }
 
-/* middle: the loop leaves there, and the rest of a turn adds to the sum too. bound: a literal;
+/* middle: the loop leaves there, and the rest of an iteration adds to the sum too. bound: a literal;
  * NULL: that of the pair. */
 static char *
 kernel(const struct form *f, bool middle, const char *bound)
@@ -199,7 +199,7 @@ all_counts(void **state)
             uint64_t sum;
             const unsigned t = turns(f, pair[i][0], pair[i][1], middle, &sum);
             if (out[i][0] != sum)
-                fail_msg("%s.%s by %d, from %llx to %llx, %u turns: %llx, not %llx\n%s",
+                fail_msg("%s.%s by %d, from %llx to %llx, %u iterations: %llx, not %llx\n%s",
                          f->cmp, f->type, f->step, (unsigned long long)pair[i][0],
                          (unsigned long long)pair[i][1], t, (unsigned long long)out[i][0],
                          (unsigned long long)sum, printed);
@@ -300,11 +300,11 @@ known_counts(void **state)
     assert_int_equal(copies("L:\n" LOAD F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4
                                 F4 F4 F4 TO("8")),
                      1); /* too large */
-    /* the way out in front of the way back, and the other way round */
+    /* the way out before the way back, and the other way round */
     assert_int_equal(
         copies("L:\n" LOAD STEP "setp.eq.s32 %p1, %r2, 5;\n@%p1 bra E;\nbra.uni L;\n"),
         5);
-    /* the outer loop too, its counter set anew by each turn */
+    /* the outer loop too, its counter set again by each iteration */
     assert_int_equal(
         copies("mov.u32 %r4, 0;\nM:\nmov.u32 %r6, 0;\nL:\n" LOAD
                "add.s32 %r6, %r6, 1;\nsetp.lt.s32 %p1, %r6, 4;\n@%p1 bra L;\n"
@@ -349,7 +349,7 @@ unknown_counts(void **state)
     assert_int_equal(copies("L:\n" SCRATCH(0) SCRATCH(4) SCRATCH(8) SCRATCH(12)
                                 F4 F4 F4 F4 F4 F4 F4 "add.s32 %r7, %r7, 4;\n" TO("%r1")),
                      4);
-    /* a store to one address in all turns, in the space of a load: not if threads count
+    /* a store to one address in all iterations, in the space of a load: not if threads count
      * differently */
 #define FIXED(start)                                                                     \
     start "L:\n" SCRATCH(0) "st.shared.f32 [%r3], %f2;\nadd.s32 %r7, %r7, 4;\n"
@@ -379,7 +379,7 @@ unknown_counts(void **state)
     assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD "bar.sync 0;\n" TO("%r1")), 1);
 }
 
-/* Loops of an unknown number of turns are copied where the counter steps by 2^24 at most, up or
+/* Loops of an unknown number of iterations are copied where the counter steps by 2^24 at most, up or
  * down. */
 static void
 steps_of_unknown_counts(void **state)
@@ -409,7 +409,7 @@ operations(void **state)
     /* under a guard one more */
     assert_int_equal(copies(GUARD F40 "@%p3 " MORE1 F1 TO("%r1")), 7);
     assert_int_equal(copies(GUARD F40 "@%p3 " MORE1 F1 F1 TO("%r1")), 1);
-    /* a branch; a jump; one behind the other are one */
+    /* a branch; a jump; one after the other are one */
     assert_int_equal(copies(GUARD F40 "@%p3 bra A;\n" MORE1 "A:\n" F1 TO("%r1")), 7);
     assert_int_equal(copies(GUARD F40 "@%p3 bra A;\n" MORE1 "A:\n" F1 F1 TO("%r1")), 1);
 #define DIAMOND "@%p3 bra A;\n" MORE1 "bra.uni B;\nA:\n" MORE1 "B:\n"
@@ -444,7 +444,7 @@ branches_on_loads(void **state)
     assert_int_equal(copies("mul.wide.u32 %d2, %r3, 4;\nadd.u64 %d2, %d1, %d2;\n"
                             "ld.global.u32 %r6, [%d2];\nL:\n" ST_ARM TO("%r6")),
                      1 + 1);
-    /* the store is to scratchpad; the branch is on something else; the store is behind */
+    /* the store is to scratchpad; the branch is on something else; the store is after */
     assert_int_equal(
         copies("mov.u32 %r2, %r3;\nL:\n" LOAD ON_LOAD
                "st.shared.f32 [%r7], %f2;\nA:\nadd.s32 %r7, %r7, 4;\n" TO("%r1")),
@@ -460,7 +460,7 @@ branches_on_loads(void **state)
                      1);
 }
 
-/* A loop that leaves in its middle: what is in front of the way out runs once more. */
+/* A loop that leaves in its middle: what is before the way out runs once more. */
 static void
 left_in_the_middle(void **state)
 {
@@ -472,7 +472,7 @@ left_in_the_middle(void **state)
                      6 + 5);
     assert_int_equal(copies(MIDDLE(STEP "setp.eq.s32 %p1, %r2, 6;\n") "bra.uni L;\n"),
                      1 + 7 + 7);
-    /* the rest stands in front, and the way out is the branch that is not taken */
+    /* the rest stands before, and the way out is the branch that is not taken */
     assert_int_equal(copies("bra.uni L;\nM:\n" LOAD STEP "L:\n" LOAD
                             "setp.lt.s32 %p1, %r2, 3;\n"
                             "@%p1 bra M;\n"),
@@ -487,7 +487,7 @@ left_in_the_middle(void **state)
         2 + 1);
 }
 
-/* Other ways out: all turns, or the loop stays. What is read behind them has one name. */
+/* Other ways out: all iterations, or the loop stays. What is read after them has one name. */
 static void
 side_exits(void **state)
 {
@@ -541,7 +541,7 @@ side_exits(void **state)
         allot_module_free(m);
         allot_diag_free(d);
     }
-    /* as ptxas does: straight code of up to so many operations */
+    /* as ptxas does: straight code of up to that many operations */
     assert_int_equal(
         copies("L:\n" LOAD "setp.gt.f32 %p2, %f1, %f2;\n@%p2 bra E;\n" TO("40")), 40);
     assert_int_equal(
@@ -574,7 +574,7 @@ left_alone(void **state)
     assert_int_equal(copies("mov.u32 %r6, 64;\nL:\n" LOAD "shr.u32 %r6, %r6, 1;\n"
                             "setp.ne.s32 %p1, %r6, 0;\n@%p1 bra L;\n"),
                      1);
-    /* the counter is not set anew by the outer loop's turns: its count is not known */
+    /* the counter is not set again by the outer loop's iterations: its count is not known */
     assert_int_equal(copies("mov.u32 %r4, 0;\nM:\nadd.s32 %r4, %r4, 1;\nL:\n" LOAD TO(
                          "4") "setp.lt.s32 %p2, %r4, 3;\n@%p2 bra M;\n"),
                      7);

@@ -8,8 +8,8 @@
 
 #include "passes/loops/unroll_int.h"
 
-/* turns * (size - 2 - 9 - 4 * literal), the last two where there is a literal, is at most
- * min(165 + 105 * sqrt(turns), 1280) + 16 * sqrt(turns) * folded. */
+/* iterations * (size - 2 - 9 - 4 * literal), the last two where there is a literal, is at most
+ * min(165 + 105 * sqrt(iterations), 1280) + 16 * sqrt(iterations) * folded. */
 static void
 the_largest_turn_that_fits(void **state)
 {
@@ -29,7 +29,7 @@ the_largest_turn_that_fits(void **state)
         {1, 0, 1, 288},  /* 16 more */
         {16, 0, 3, 50},  /* 16 * 48 = 768 of 585 + 192 = 777 */
         {256, 0, 2, 9},  /* 256 * 7 = 1792 of 1280 + 512 */
-        {1280, 0, 0, 3}, /* a turn counts at least once */
+        {1280, 0, 0, 3}, /* an iteration counts at least once */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct unroll_size x = {

@@ -275,7 +275,7 @@ static void
 clash(struct ptx_func *f, int32_t *origin)
 {
     (void)origin;
-    *place(f, "%r4") = *place(f, "%r3"); /* r3 is read behind the loop */
+    *place(f, "%r4") = *place(f, "%r3"); /* r3 is read after the loop */
 }
 
 static void
@@ -341,7 +341,7 @@ harmless(struct ptx_func *f, int32_t *origin)
     *place(f, "%rd3") = *place(f, "%rd2"); /* its operand ends there */
 }
 
-/* Puts a copy of instruction `which` in front of instruction `at`. */
+/* Puts a copy of instruction `which` before instruction `at`. */
 static struct ptx_inst *
 repeat(struct ptx_func *f, int32_t *origin, size_t which, size_t at)
 {

@@ -13,7 +13,7 @@
 enum { VALUES = 10 };
 
 /* Ten values live together, of which the first is used least: with ten registers it is spilled.
- * Behind them there is room. Its last two uses are `distance` instructions from each other. */
+ * After them there is room. Its last two uses are `distance` instructions from each other. */
 static char *
 kernel(unsigned distance)
 {

@@ -53,7 +53,7 @@ static const char three[] = KERNEL("ld.param.u64 %rd1, [p];\n" /* line 14, cycle
                                    "ret;");
 
 /* Issued in cycles 1, 501, 502, 1002, 1003, 1503: each addition waits 499 cycles, and the
- * loads behind could have started in cycle 1. */
+ * loads after could have started in cycle 1. */
 static void
 order_of_the_source(void **state)
 {
@@ -86,7 +86,7 @@ loads_first(void **state)
     done(&f);
 }
 
-/* Two of the address and two values may live: the third load goes behind the second
+/* Two of the address and two values may live: the third load goes after the second
  * addition (cycle 505), after 498 cycles of waiting for the first load and 3 for the first
  * addition. */
 static void

@@ -89,7 +89,7 @@ is_release(const struct ptx_inst *in)
     return in->op == PTX_OP_RELSSP;
 }
 
-/* Can an access come at or behind instruction `at` of block v? A plain search. */
+/* Can an access come at or after instruction `at` of block v? A plain search. */
 static bool
 access_ahead(const struct cfg *g, uint32_t v, uint32_t at)
 {
@@ -180,7 +180,7 @@ judge(const char *text, const char *mode)
         unsigned s = in[v];
         for (uint32_t i = b->first; i < b->end; i++) {
             if (is_access(&body[i]) && s & (ONCE | AGAIN))
-                FAIL("an access behind relssp");
+                FAIL("an access after relssp");
             if (is_release(&body[i]) && body[i].guard >= 0) {
                 /* only right before an exit under the same guard */
                 const struct ptx_inst *x = &body[i + 1];
