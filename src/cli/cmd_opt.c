@@ -21,6 +21,7 @@ static const struct cli_cmd cmd = {
     "  allot opt kernel.ptx -p cleanup,register-allocate:max-registers=32\n"
     "  allot opt kernel.ptx -p cleanup --time-passes --print-after address-fold\n"
     "  allot opt kernel.ptx -p cleanup --dot-cfg cfg.dot -o out.ptx\n"
+    "  allot opt kernel.ptx -p card --bisect-limit 12 --print-changed -o out.ptx\n"
     "  allot opt kernel.ptx -p scratchpad-layout,relssp:mode=postdom --explain\n"
     "  allot opt kernel.ptx -p scratchpad-layout,relssp --explain -m 000-table2 \\\n"
     "      --launch launch.yaml -o better.ptx\n"
@@ -41,8 +42,9 @@ transform(struct job *j, struct transform *t, struct allot_module *mod,
     struct diag_sink diag = {0};
     allot_module_unread(mod, d);
     pass_look_begin(&j->look, mod);
-    bool ok = transform_passes(t, mod, m, j->look.watch, t->x ? &report : NULL, d);
-    pass_look_end(&j->look);
+    char **says = t->x || j->look.trace.n ? &report : NULL;
+    bool ok = transform_passes(t, mod, m, j->look.watch, says, d);
+    pass_look_end(&j->look, t->x ? NULL : report);
     cli_diag(d);
     allot_diag_clear(d);
     bool told = !ok || !t->x || explain_tell(t->x, mod, report, j->json);
@@ -112,7 +114,7 @@ cmd_opt(int argc, char **argv)
         return pass_list(), EXIT_OK;
     if (pos.n != 1)
         return cli_usage(&cmd, "give one PTX file or workload");
-    if (!pass_names_check(&cmd, j.passes) || !pass_look_check(&cmd, &j.look))
+    if (!(j.passes = pass_look_pipeline(&cmd, &j.look, j.passes)))
         return EXIT_USAGE;
     if (j.json && !j.explain)
         return cli_usage(&cmd, "--json needs --explain");
@@ -122,10 +124,9 @@ cmd_opt(int argc, char **argv)
         return cli_usage(&cmd, "--dot-cfg and --output are the same file");
     if (j.json && j.out && !strcmp(j.out, "-"))
         return cli_usage(&cmd, "--json and the PTX cannot both go to standard output");
-    if (j.explain && !pass_threshold(&cmd, &s, j.passes))
-        return EXIT_USAGE;
     struct allot_options o;
-    if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
+    if ((j.explain && !pass_threshold(&cmd, &s, j.passes)) ||
+        !cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;
     bool given = cli_own_given(&own);
     if (given && allot_workload_find(pos.v[0]))

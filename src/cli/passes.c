@@ -3,9 +3,12 @@
 #include "cli/passes.h"
 
 #include "base/near.h"
+#include "passes/pass.h"
 #include "passes/pipeline.h"
+#include "report/line_diff.h"
 #include "report/table.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,8 +54,9 @@ pass_names_check(const struct cli_cmd *cmd, const char *passes)
     return ok;
 }
 
-bool
-pass_look_check(const struct cli_cmd *cmd, const struct pass_look *l)
+/* Are the names of --print-after passes? */
+static bool
+look_check(const struct cli_cmd *cmd, const struct pass_look *l)
 {
     for (size_t i = 0; i < l->print_after.n; i++) {
         const char *word = l->print_after.v[i], *name, *meaning;
@@ -78,6 +82,88 @@ pass_look_check(const struct cli_cmd *cmd, const struct pass_look *l)
     return true;
 }
 
+/* Whether the pass has a setting `trace`. */
+static bool
+can_trace(const char *pass)
+{
+    const char *name, *meaning, *key, *value;
+    for (size_t i = 0; allot_pass(i, &name, &meaning); i++)
+        for (size_t k = 0;
+             !strcmp(name, pass) && allot_pass_setting(i, k, &key, &value, &meaning); k++)
+            if (!strcmp(key, "trace"))
+                return true;
+    return false;
+}
+
+/* Is each name of --trace-pass a pass of the list that can be traced? */
+static bool
+trace_check(const struct cli_cmd *cmd, const struct pass_look *l, const char *passes)
+{
+    for (size_t i = 0; i < l->trace.n; i++) {
+        const char *name = l->trace.v[i];
+        if (!can_trace(name))
+            return cli_usage(cmd,
+                             "--trace-pass %s: schedule and post-schedule can be traced",
+                             name),
+                   false;
+        if (!pass_names(passes, name))
+            return cli_usage(cmd, "--trace-pass %s: it is none of --passes", name), false;
+    }
+    return true;
+}
+
+const char *
+pass_look_pipeline(const struct cli_cmd *cmd, const struct pass_look *l,
+                   const char *passes)
+{
+    char *end, *list = pipeline_expand(passes), *save = NULL;
+    const long most = l->limit ? strtol(l->limit, &end, 10) : LONG_MAX;
+    struct strbuf b = {0};
+    long n = 0;
+    if (l->limit && (end == l->limit || *end || most < 0)) {
+        free(list);
+        return cli_usage(cmd, "--bisect-limit %s: give a number of passes", l->limit),
+               NULL;
+    }
+    if (!pass_names_check(cmd, passes) || !look_check(cmd, l) ||
+        !trace_check(cmd, l, passes)) {
+        free(list);
+        return NULL;
+    }
+    strbuf_addz(&b, "");
+    for (char *s = strtok_r(list, ",", &save); s; s = strtok_r(NULL, ",", &save), n++) {
+        if (n == most)
+            fprintf(stderr, "allot: passes 1 to %ld run; the next, %ld, is %s\n", n,
+                    n + 1, s);
+        if (n >= most)
+            continue;
+        strbuf_printf(&b, "%s%s", n ? "," : "", s);
+        for (size_t i = 0; i < l->trace.n; i++)
+            if (strcspn(s, ":") == strlen(l->trace.v[i]) &&
+                !strncmp(s, l->trace.v[i], strlen(l->trace.v[i])))
+                strbuf_addz(&b, ":trace=yes");
+    }
+    if (l->limit && n <= most)
+        fprintf(stderr, "allot: all %ld passes run\n", n);
+    const char *out = arena_strdup(cli_mem(), b.s);
+    strbuf_free(&b);
+    free(list);
+    return out;
+}
+
+/* The lines that the pass changed. */
+static void
+print_changed(struct pass_look *l, const struct allot_pass_step *s)
+{
+    char *now = allot_module_print(l->mod);
+    struct strbuf b = {0};
+    if (line_diff(l->before, now, 2, &b))
+        fprintf(stderr, "// pass %u, %s, changed\n%s\n", s->index + 1, s->name, b.s);
+    strbuf_free(&b);
+    free(l->before);
+    l->before = now;
+}
+
 static bool
 after(void *user, const struct allot_pass_step *s, struct allot_diag *d)
 {
@@ -93,6 +179,8 @@ after(void *user, const struct allot_pass_step *s, struct allot_diag *d)
                 s->changed ? "" : " (which changed nothing)", text);
         free(text);
     }
+    if (l->changed && s->changed)
+        print_changed(l, s);
     if (l->time) {
         l->seconds += s->seconds;
         l->verify_seconds += s->verify_seconds;
@@ -122,7 +210,8 @@ pass_look_begin(struct pass_look *l, const struct allot_module *mod)
 {
     l->mod = mod;
     l->own = (struct allot_pass_watch){after, l};
-    l->watch = l->print_after.n || l->time || l->verify ? &l->own : NULL;
+    l->watch = l->print_after.n || l->time || l->verify || l->changed ? &l->own : NULL;
+    l->before = l->changed ? allot_module_print(mod) : NULL;
     if (l->time)
         l->times =
             table_new(4, (const char *const[]){"pass", "ms", "verifying, ms", "changed"});
@@ -131,8 +220,12 @@ pass_look_begin(struct pass_look *l, const struct allot_module *mod)
 }
 
 void
-pass_look_end(struct pass_look *l)
+pass_look_end(struct pass_look *l, const char *traces)
 {
+    if (traces)
+        fputs(traces, stderr);
+    free(l->before);
+    l->before = NULL;
     if (!l->times)
         return;
     table_show(l->times, stderr);

@@ -103,6 +103,15 @@ make_ready(struct post *p, uint32_t i)
 }
 
 static uint32_t
+take(struct post *p, struct pqueue *q, const char *why)
+{
+    const uint32_t candidates = p->ready.n + p->scratch.n + p->soon.n, i = pqueue_take(q);
+    if (p->s.trace)
+        schedule_trace(&p->s, i, p->now, candidates, UINT32_MAX, why);
+    return i;
+}
+
+static uint32_t
 pick(struct post *p)
 {
     for (;;) {
@@ -115,9 +124,9 @@ pick(struct post *p)
         const bool can = p->scratch.n && memory <= p->now;
         if (p->ready.n &&
             (!can || p->ready.key[p->ready.v[0]] < p->scratch.key[p->scratch.v[0]]))
-            return pqueue_take(&p->ready);
+            return take(p, &p->ready, "longest path");
         if (can)
-            return pqueue_take(&p->scratch);
+            return take(p, &p->scratch, "longest path, and the shared memory is free");
         uint64_t next = p->soon.n ? p->soon.key[p->soon.v[0]] : UINT64_MAX;
         p->now = p->scratch.n && memory < next ? memory : next;
     }
@@ -227,6 +236,8 @@ order_region(struct post *p, uint32_t first, uint32_t end)
     const uint32_t n = (uint32_t)s->node.n;
     uint32_t *order = ARENA_ARRAY(&s->mem, uint32_t, n + 1);
     schedule_finish_graph(s, end);
+    if (s->trace)
+        schedule_trace_region(s, "by longest path");
     order_nodes(p, order);
     for (uint32_t k = 0; k < n; k++)
         at = place_node(p, &s->node.v[order[k]], at);
@@ -292,6 +303,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         if (!reads[r]) /* a card writes no register (RZ) */
             place[r] = RA_NONE;
     s->place = place;
+    s->trace = schedule_traces(a);
     order_blocks(&p);
     if (p.moved) {
         schedule_reorder(f, s->order);
@@ -310,6 +322,7 @@ static const struct pass_key keys[] = {
      "yes: instructions are several operations on a card; the machine's"},
     SCHEDULE_LATENCY_KEYS,
     RA_ROOM_KEYS,
+    SCHEDULE_TRACE_KEY,
     {0}};
 
 const struct pass pass_post_schedule = {

@@ -24,8 +24,9 @@ enum { TRIES = 8 }; /* limits tried for a region */
 /* An order of the region, and what it costs. */
 struct result {
     uint32_t *order;
-    uint64_t cycles; /* of a warp alone, one instruction each */
-    uint32_t peak;   /* most 32-bit registers live */
+    uint64_t cycles;           /* of a warp alone, one instruction each */
+    uint32_t peak;             /* most 32-bit registers live */
+    uint32_t limit, by_source; /* of schedule_back that gave it */
 };
 
 /* -- orders -- */
@@ -94,6 +95,8 @@ within(struct sched *s, const struct result *was, struct result *out)
     for (int k = 0; k < TRIES; k++) {
         schedule_back(s, limit, was->order, out->order);
         measure(s, out);
+        out->limit = limit;
+        out->by_source = s->by_source;
         if (out->peak <= most)
             return true;
         if (limit <= out->peak - most)
@@ -200,6 +203,27 @@ lower_pressure(struct sched *s, struct result *out)
     return true;
 }
 
+/* Makes the order that was chosen a second time, and writes its choices down. found: what search
+ * found; NULL: nothing, and the source's order stays, or that of least pressure. */
+static void
+trace_region(struct sched *s, const struct result *was, const struct result *found,
+             bool lower)
+{
+    uint32_t *order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1);
+    schedule_trace_region(s, !found ? lower ? "in the order of minimum pressure"
+                                            : "as they are: no order found is better"
+                             : found->by_source
+                                 ? "by longest path and place in the source"
+                                 : "by longest path");
+    if (!found)
+        return;
+    s->by_source = found->by_source;
+    s->traced = true;
+    schedule_back(s, found->limit, was->order, order);
+    s->traced = false;
+    s->by_source = 0;
+}
+
 /* Orders the region's nodes; s->end: registers live after it. */
 static void
 order_region(struct sched *s, uint32_t first, uint32_t end)
@@ -213,6 +237,8 @@ order_region(struct sched *s, uint32_t first, uint32_t end)
     const bool lower = lower_pressure(s, &was);
     const uint64_t cycles = lower ? cycles_of(s, source) : was.cycles;
     bool better = !s->as_it_is && search(s, &was, &now);
+    if (s->trace)
+        trace_region(s, &was, better ? &now : NULL, lower && !s->as_it_is);
     if (!better && lower && !s->as_it_is) {
         now = was;
         better = true;
@@ -391,6 +417,7 @@ static void
 order_regions(struct sched *s)
 {
     const size_t loads = s->loads_of ? s->loads_of->load.n : 0;
+    const size_t traced = s->trace ? s->trace->n : 0;
     each_region(s, order_region);
     if (!s->filled || !costs_warps(s))
         return;
@@ -398,6 +425,8 @@ order_regions(struct sched *s)
         s->order[i] = i;
     if (s->loads_of)
         s->loads_of->load.n = loads;
+    if (s->trace)
+        s->trace->n = traced;
     s->before = s->after = s->far_before = s->far_after = s->nloads = 0;
     s->changed = 0;
     s->hold = true;
@@ -428,6 +457,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
                       .loads_of = t.loads     ? t.loads
                                   : a->report ? &loads
                                               : NULL};
+    s.trace = schedule_traces(a);
     if (s.loads_of)
         s.loads_of->ordered = t.when != SCHEDULE_NOT;
     s.set = live_set_new(&mem, x->live->nregs);
@@ -527,6 +557,7 @@ static const struct pass_key keys[] = {
      "yes: what instructions need in between on a card takes registers; the machine's"},
     SCHEDULE_LATENCY_KEYS,
     REGISTER_ROOM_KEYS,
+    SCHEDULE_TRACE_KEY,
     {0}};
 
 const struct pass pass_schedule = {

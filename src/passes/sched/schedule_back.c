@@ -41,6 +41,7 @@ struct back {
     uint32_t limit;
     const uint32_t *base; /* where all make more live, the last of this order goes */
     uint32_t last;        /* none after this place of it is left */
+    const char *why;      /* the last choice, in words */
 };
 
 /* -- what is live before an instruction, going back -- */
@@ -224,8 +225,10 @@ make_room(struct back *b)
     find_least_pressure(b, &b->soon, &best, &least);
     for (int u = 0; u < SCHED_UNITS; u++)
         find_least_pressure(b, &b->ready[u], &best, &least);
+    b->why = "no other keeps to the limit; it leaves least live";
     if (least <= with_predicates(b->s, b->s->now_live))
         return best;
+    b->why = "all raise the pressure; it is last in the order to fall back on";
     while (b->s->node.v[b->base[b->last]].done)
         b->last--;
     return b->base[b->last];
@@ -297,6 +300,7 @@ pick(struct back *b)
         uint64_t next = b->soon.n ? b->soon.key[b->soon.v[0]] : UINT64_MAX;
         const uint32_t load = scratch_load(b);
         if (load != UINT32_MAX && has_room(b, load)) {
+            b->why = "a shared load that may go";
             if (*memory <= b->now)
                 return load;
             b->now = *memory;
@@ -320,8 +324,11 @@ pick(struct back *b)
             } else if (best == UINT32_MAX || key_of(s, i) < key_of(s, best))
                 best = i;
         }
-        if (best == UINT32_MAX && predicates)
+        b->why = s->by_source ? "longest path and place in the source" : "longest path";
+        if (best == UINT32_MAX && predicates) {
             best = without_predicates(b);
+            b->why = "no more predicates may be live";
+        }
         if (best != UINT32_MAX)
             return best;
         if (over)
@@ -349,6 +356,17 @@ issue(struct back *b, uint32_t i)
             make_ready(b, s->pred.v[e].from);
     }
     b->now += x->slots;
+}
+
+static void
+trace(struct back *b, uint32_t i)
+{
+    uint32_t candidates = 0;
+    const struct pqueue *q = b->ready;
+    for (int u = 0; u <= SCHED_UNITS; u++, q = u < SCHED_UNITS ? &b->ready[u] : &b->soon)
+        for (uint32_t k = 0; k < q->n; k++)
+            candidates += !b->s->node.v[q->v[k]].done;
+    schedule_trace(b->s, i, b->now, candidates, live_before(b->s, i, NULL), b->why);
 }
 
 /* As many predicates as there are, or as the source's order takes: ptxas moves some to registers and
@@ -387,6 +405,8 @@ schedule_back(struct sched *s, uint32_t limit, const uint32_t *base, uint32_t *o
     }
     for (uint32_t k = n; k-- > 0;) {
         order[k] = pick(&b);
+        if (s->traced)
+            trace(&b, order[k]);
         issue(&b, order[k]);
     }
     arena_free(&mem);

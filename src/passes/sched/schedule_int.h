@@ -6,6 +6,7 @@
  *   schedule_back.c   an order of a region from its end, within a number of registers
  *   schedule_min_pressure.c   an order of a region that makes little live at the same time
  *   schedule_peak.c   how many registers an order takes
+ *   schedule_trace.c  setting `trace`: each choice in words
  *   schedule_loads.c  when loads start, when they could, and what keeps them
  *   post_schedule.c   the pass that orders again, by the places of an allocation */
 #ifndef ALLOT_PASSES_SCHEDULE_INT_H
@@ -141,6 +142,9 @@ struct sched {
     uint32_t by_source; /* parts of SCHED_PARTS by which an order goes by the source's */
     uint32_t *rank;     /* of each node in falling depth, where by_source is set */
     bool as_it_is;      /* nothing is to be ordered */
+    struct strbuf
+        *trace;  /* setting `trace`: where each choice is written; NULL: nowhere */
+    bool traced; /* the order that is being made is traced */
     struct schedule_loads *loads_of; /* NULL: they are not asked for */
 };
 
@@ -191,11 +195,25 @@ void schedule_back(struct sched *s, uint32_t limit, const uint32_t *base,
 void schedule_min_pressure(struct sched *s, uint32_t *order);
 /* 32-bit registers that an order takes. */
 uint32_t schedule_peak(struct sched *s, const uint32_t *order);
+/* Writes a choice to s->trace: node i, one of `candidates` that might go, with that much live, at the end of a
+ * path of that many cycles, and why. */
+void schedule_trace(struct sched *s, uint32_t i, uint64_t cycle, uint32_t candidates,
+                    uint32_t live, const char *why);
+/* Writes which order the region gets, and why. */
+void schedule_trace_region(struct sched *s, const char *why);
 /* While an order is tried from the region's end: what is live there, then before node i
  * (s->now_live); and what would be before i, with what i needs in between. */
 void schedule_back_start(struct sched *s);
 void schedule_back_step(struct sched *s, uint32_t i);
 uint32_t schedule_back_live(struct sched *s, uint32_t i);
+
+/* Row of the setting that schedule_traces reads: whether choices are to be written to the report. */
+#define SCHEDULE_TRACE_KEY                                                               \
+    {                                                                                    \
+        "trace", "no",                                                                   \
+            "yes: the report has each choice: candidates, registers live, path, reason"  \
+    }
+struct strbuf *schedule_traces(const struct pass_args *a);
 
 /* Rows of the settings that schedule_read_latencies reads. */
 extern const char schedule_latencies_default[];
