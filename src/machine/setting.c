@@ -55,7 +55,8 @@ range_text(struct setting *s)
         snprintf(s->range, sizeof s->range, "a policy of %s", s->folder);
         break;
     case SET_LATENCY:
-        snprintf(s->range, sizeof s->range, "[1 to 10000, 1 to 10000]");
+        snprintf(s->range, sizeof s->range, "[%.0f to 10000, %.0f to 10000]", s->min,
+                 s->min);
         break;
     case SET_ENUM:
         for (size_t i = 0, n = 0; i < s->nwords && n < sizeof s->range; i++)

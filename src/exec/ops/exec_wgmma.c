@@ -534,6 +534,8 @@ dec_product(struct decoder *d)
     d->st->product = PRODUCT_START;
     d->st->work = (uint16_t)(n / 8 * 16);
     d->st->product_bytes = (uint16_t)(n * LINE + (p->a_registers ? 0 : 64 * LINE));
+    d->out->esize = 16; /* of an access to scratchpad, for its fault */
+    d->out->nvec = 1;
     d->out->plan = p;
     d->out->fn = h_wgmma;
     return true;
