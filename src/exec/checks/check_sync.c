@@ -1,5 +1,6 @@
 /* check_sync.c: barriers and other collective instructions that not all of their threads
- * execute, and mbarriers that are used before they are initialised (PTX ISA 9.7.13).
+ * execute, mbarriers that are used before they are initialised (PTX ISA 9.7.13), and registers
+ * of asynchronous products that are touched before these have been waited for (9.7.15.7).
  *
  * The executor has already let the other paths of the warp run as far as they can before
  * it executes such an instruction (exec_control.c), so a lane that is missing here waits
@@ -14,6 +15,7 @@ enum {
     UNEQUAL,    /* a lane of the mask executes it with another mask */
     UNKNOWN,    /* mbarrier: not initialised */
     TWICE,      /* initialised again */
+    IN_FLIGHT,  /* a register of a product that has not been waited for */
 };
 
 /* Lanes that have not ended; and of one that does not execute now, where it goes on. */
@@ -159,6 +161,59 @@ mbarrier(struct exec_checks *k, struct block_checks *b, const struct exec_warp *
         }
 }
 
+/* Does it touch a register of a product in flight? D is neither to be read nor written, A not to
+ * be written; another product may add to the same D. */
+static void
+touches_product(struct exec_checks *k, const struct check_products *f,
+                const struct exec_warp *w, const struct exec_step *s)
+{
+    const struct exec_static *st = &w->cta->grid->prog->st[s->pc];
+    for (unsigned i = 0; i < st->noperands; i++) {
+        bool writes = st->operand[i].role == EXEC_WRITES;
+        if (writes && st->product == PRODUCT_START)
+            continue;
+        for (size_t j = 0; j < f->reg.n; j++) {
+            const struct check_product *r = &f->reg.v[j];
+            if (r->reg != st->operand[i].reg || (!r->result && !writes))
+                continue;
+            struct finding *x = checks_found(k, EXEC_CHECK_SYNC, IN_FLIGHT, w,
+                                             (unsigned)bit_lowest(s->mask), s->pc);
+            x->other_pc = r->pc;
+            x->detail = writes;
+            checks_settle(k);
+            return;
+        }
+    }
+}
+
+static void
+products(struct exec_checks *k, struct check_products *f, const struct exec_warp *w,
+         const struct exec_step *s)
+{
+    const struct exec_static *st = &w->cta->grid->prog->st[s->pc];
+    size_t n = 0;
+    if (f->reg.n)
+        touches_product(k, f, w, s);
+    switch (st->product) {
+    case PRODUCT_START:
+        for (unsigned i = 0; i < st->noperands; i++)
+            if (st->operand[i].role != EXEC_GUARD)
+                *vec_push(&f->reg) = (struct check_product){
+                    st->operand[i].reg, st->operand[i].role == EXEC_WRITES, f->groups,
+                    s->pc};
+        break;
+    case PRODUCT_COMMIT:
+        f->groups++;
+        break;
+    case PRODUCT_WAIT: /* what is in no group yet goes on */
+        for (size_t i = 0; i < f->reg.n; i++)
+            if (f->reg.v[i].group + st->product_n >= f->groups)
+                f->reg.v[n++] = f->reg.v[i];
+        f->reg.n = n;
+        break;
+    }
+}
+
 static void
 step(void *user, struct exec_warp *w, const struct exec_step *s)
 {
@@ -167,6 +222,10 @@ step(void *user, struct exec_warp *w, const struct exec_step *s)
     const struct exec_prog *p = w->cta->grid->prog;
     const struct exec_static *st = &p->st[s->pc];
     if (!s->mask)
+        return;
+    if (w->index < CHECK_WARPS && (st->product || b->product[w->index].reg.n))
+        products(k, &b->product[w->index], w, s);
+    if (st->product)
         return;
     if (st->is_barrier) {
         uint32_t lost = live(w) & ~s->mask;
@@ -187,6 +246,8 @@ block_end(void *user, struct exec_cta *c)
     struct block_checks *b = c->priv;
     (void)user;
     vec_free(&b->mbarrier);
+    for (unsigned i = 0; i < CHECK_WARPS; i++)
+        vec_free(&b->product[i].reg);
 }
 
 const struct exec_observer check_sync = {
@@ -232,6 +293,11 @@ check_sync_tell(const struct exec_checks *k, const struct finding *f)
         hint = "all threads that a mask names must give that mask: groups may not "
                "overlap";
         break;
+    case IN_FLIGHT:
+        strbuf_printf(&b, " %s a register of a matrix product that it has not waited for",
+                      f->detail ? "writes" : "reads");
+        hint = "wgmma.wait_group comes first, behind a wgmma.commit_group";
+        break;
     default:
         strbuf_printf(&b, f->kind == UNKNOWN ? " uses " : " initialises ");
         exec_print_place(k->g, f->space, f->addr, &b);
@@ -245,7 +311,8 @@ check_sync_tell(const struct exec_checks *k, const struct finding *f)
         k->g->diag, DIAG_WARNING, &loc, "wrong %s in kernel '%s': %s (%llu times)",
         f->kind == MISSING || f->kind == NOT_MEMBER || f->kind == UNEQUAL
             ? "synchronisation of a warp"
-            : "barrier",
+        : f->kind == IN_FLIGHT ? "use of a register"
+                               : "barrier",
         p->entry->name, b.s, (unsigned long long)f->count);
     diag_hint(k->g->diag, d, "%s", hint);
     strbuf_free(&b);
@@ -253,6 +320,7 @@ check_sync_tell(const struct exec_checks *k, const struct finding *f)
     if (f->other_pc == EXEC_NO_PC)
         return;
     struct diag_loc other = exec_loc(p, f->other_pc);
-    diag_add(k->g->diag, DIAG_NOTE, &other, "that thread goes on here");
+    diag_add(k->g->diag, DIAG_NOTE, &other,
+             f->kind == IN_FLIGHT ? "the product" : "that thread goes on here");
     exec_note_source(p, f->other_pc, k->g->diag);
 }

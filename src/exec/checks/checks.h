@@ -52,6 +52,17 @@ struct exec_checks {
     uint32_t mask[LANES];
 };
 
+/* Registers of a warp's matrix products (wgmma) that have not been waited for. */
+struct check_product {
+    uint16_t reg;
+    bool result; /* of D; else of A, which may be read */
+    uint32_t group, pc;
+};
+struct check_products {
+    VEC(struct check_product) reg;
+    uint32_t groups; /* committed */
+};
+
 /* Of a block, in exec_cta.priv. */
 struct block_checks {
     uint8_t *written; /* scratchpad: a bit each byte */
@@ -61,6 +72,7 @@ struct block_checks {
     } local[CHECK_WARPS]; /* local memory, by warp */
     struct race_block *race;
     VEC(uint32_t) mbarrier; /* addresses of those initialised */
+    struct check_products product[CHECK_WARPS];
 };
 
 /* A new finding, to be filled in; then checks_settle: all but the first of a kind at an

@@ -366,10 +366,68 @@ told_once(void **state)
     kit_free(&k);
 }
 
+#define KERNEL90(BODY)                                                                                 \
+    ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n" PROLOGUE \
+        BODY "\nret;\n}\n"
+#define WGMMA_HEAD                                                                        \
+    ".reg .b32 %a<8>, %c<8>, %f<8>; .reg .b64 %w<2>;\n.shared .align 1024 .b8 m[1024];\n" \
+    "mov.b64 %w0, 0; setp.ge.u32 %p1, %r2, 0;\n"                                          \
+    "mov.b32 %a0, 0; mov.b32 %a1, 0; mov.b32 %a2, 0; mov.b32 %a3, 0;\n"                   \
+    "mov.b32 %c0, 0; mov.b32 %c1, 0; mov.b32 %c2, 0; mov.b32 %c3, 0;\n"                   \
+    "mov.b32 %f0, 0; mov.b32 %f1, 0; mov.b32 %f2, 0; mov.b32 %f3, 0;\n"                   \
+    "st.shared.b32 [m], %a0; bar.sync 0;\nwgmma.fence.sync.aligned;\n"
+#define WGMMA(d)                                                                         \
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%" d "0, %" d "1, %" d "2, %" d  \
+    "3}, {%a0, %a1, %a2, %a3}, %w0, %p1, 1, 1, 0;\n"
+#define WGMMA_COMMIT "wgmma.commit_group.sync.aligned;\n"
+#define WGMMA_WAIT(n) "wgmma.wait_group.sync.aligned " #n ";\n"
+
+/* What is done behind products, and what is said of it; NULL: nothing. */
+static void
+sync_products(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ptx, *want;
+    } t[] = {
+        {KERNEL90(WGMMA_HEAD WGMMA("c") WGMMA_COMMIT
+                  "add.u32 %r3, %c0, 1;\n" WGMMA_WAIT(0)),
+         "reads a register of a matrix product"},
+        {KERNEL90(WGMMA_HEAD WGMMA("c") WGMMA_COMMIT "mov.b32 %c3, 1;\n" WGMMA_WAIT(0)),
+         "writes a register of a matrix product"},
+        {KERNEL90(WGMMA_HEAD WGMMA("c") WGMMA_COMMIT "mov.b32 %a1, 1;\n" WGMMA_WAIT(0)),
+         "writes a register of a matrix product"},
+        {KERNEL90(WGMMA_HEAD WGMMA("c") WGMMA_COMMIT
+                  "mov.b32 %r3, %a1;\n" WGMMA_WAIT(0) "add.u32 %r3, %c0, %r3;\n"),
+         NULL},
+        {KERNEL90(WGMMA_HEAD WGMMA("c") WGMMA("c")
+                      WGMMA_COMMIT WGMMA_WAIT(0) "add.u32 %r3, %c0, 1;\n"),
+         NULL},
+        {KERNEL90(WGMMA_HEAD WGMMA("c") WGMMA_COMMIT WGMMA("f") WGMMA_COMMIT WGMMA_WAIT(
+             1) "add.u32 %r3, %c0, 1;\n" WGMMA_WAIT(0) "add.u32 %r3, %f0, 1;\n"),
+         NULL},
+        {KERNEL90(WGMMA_HEAD WGMMA("c") WGMMA_COMMIT WGMMA("f")
+                      WGMMA_COMMIT WGMMA_WAIT(1) "add.u32 %r3, %f0, 1;\n" WGMMA_WAIT(0)),
+         "reads a register of a matrix product"},
+        /* in no group: not waited for */
+        {KERNEL90(WGMMA_HEAD WGMMA("c")
+                      WGMMA_WAIT(0) "add.u32 %r3, %c0, 1;\n" WGMMA_COMMIT WGMMA_WAIT(0)),
+         "reads a register of a matrix product"},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        size_t n = findings(t[i].ptx, SYNC, 1, 128, VOLTA, true);
+        if (n != (t[i].want != NULL))
+            fail_msg("%zu: %zu findings: %s", i, n, told);
+        if (t[i].want)
+            said(t[i].want);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sync_products),
         cmocka_unit_test(warps_race),
         cmocka_unit_test(lanes_race),
         cmocka_unit_test(arrival_orders_one_way),
