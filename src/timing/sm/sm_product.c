@@ -46,12 +46,11 @@ sm_products_issue(struct sm *s, unsigned w, const struct sm_inst *in, bool execu
 {
     struct warp_products *k = &s->products[w];
     uint64_t keep = in->product_n;
-    if (!executed)
+    if (in->product == PRODUCT_START) /* by no lane too: it goes through the pipeline */
+        k->started++;
+    if (!executed || in->product == PRODUCT_START)
         return false;
     switch (in->product) {
-    case PRODUCT_START:
-        k->started++;
-        return false;
     case PRODUCT_FENCE:
         k->fence = true;
         break;

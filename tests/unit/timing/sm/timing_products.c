@@ -115,7 +115,10 @@ waits(const char *before, const char *after)
     for (const char *s = before; *s; s++)
         if (*s == 'P')
             product(&b, 64, "16", "f32.f16.f16", true, ", 1, 1, 0");
-        else if (*s == 'C')
+        else if (*s == 'N') {
+            strbuf_addz(&b, "@!%p2 ");
+            product(&b, 64, "16", "f32.f16.f16", true, ", 1, 1, 0");
+        } else if (*s == 'C')
             strbuf_addz(&b, COMMIT);
         else if (*s == 'F')
             strbuf_addz(&b, FENCE);
@@ -143,6 +146,8 @@ a_wait_is_for_the_groups_it_names(void **state)
     assert_true(waits("FPCpPC", WAIT(1)) < FREE);
     assert_true(waits("FPCp", WAIT(0)) < FREE);
     assert_true(waits("FP", WAIT(0)) < FREE); /* in no group yet */
+    /* by no lane: it is none the less one of the group */
+    assert_true(waits("FNCPC", WAIT(0)) + 8 > waits("FPCPC", WAIT(0)));
     assert_true(waits("FPCC", WAIT(1)) > 60);
     assert_true(waits("FPCC", WAIT(2)) < FREE);
 }
