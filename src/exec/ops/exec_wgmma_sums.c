@@ -123,7 +123,7 @@ round_eight(const struct wgmma_sum *s, const vec8 sum[2], vec8 top, float *acc)
 
 NAMED(WGMMA_ADD, EXEC_VARIANT)
 {
-    /* Two sums, for 16 products of 27 bits may take 32. */
+    /* Two sums: 16 products of 27 bits and what they are added to may take 33. */
     vec8 sum[2], bits = vec_load(acc);
     vec8 ce = bits >> 23 & 255, cm = bits & 0x7fffff;
     cm |= (ce != 0) & 0x800000;
