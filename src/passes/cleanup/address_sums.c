@@ -194,8 +194,9 @@ computed(struct group *s, uint32_t def, uint32_t at, int depth)
     }
     if (in->op != PTX_OP_ADD || !is_source(s, &in->ops[2], bytes, at))
         return none;
-    return sum(s, value_at(s, in->ops[1].reg, at, depth),
-               value_at(s, in->ops[2].reg, at, depth));
+    /* One by one: they number expressions, and C leaves the order of arguments open. */
+    const struct value y = value_at(s, in->ops[2].reg, at, depth);
+    return sum(s, value_at(s, in->ops[1].reg, at, depth), y);
 }
 
 /* Register r, which reaches instruction `at`, as an expression and a literal. */
