@@ -244,8 +244,9 @@ access_slots(struct job *j, struct work *w, const struct ptx_inst *in, int32_t v
         emit_slot(j, w, load, in->type[0], reg, slot[0], in);
         return;
     }
-    const int32_t half[2] = {register_at(w->u->f, PTX_B32, place),
-                             register_at(w->u->f, PTX_B32, place + 1)};
+    int32_t half[2]; /* one by one: they may be made */
+    for (uint32_t k = 0; k < 2; k++)
+        half[k] = register_at(w->u->f, PTX_B32, place + k);
     if (!load)
         emit_halves(w, false, reg, half, in);
     for (int k = 0; k < 2; k++)
