@@ -11,11 +11,11 @@ trap 'rm -rf "$dir"' EXIT
 
 compiler="GCC: (Debian 12.2.0-14+deb12u1) 12.2.0"
 figures="
-hotspot 3778
-matmul 4507
-bfs 6373
-vecadd 5428
-euler 7975"
+hotspot 3869
+matmul 4604
+bfs 6482
+vecadd 5521
+euler 8123"
 
 if ! command -v valgrind >/dev/null 2>&1; then
     echo "SKIP: needs valgrind"
