@@ -152,21 +152,38 @@ add_experiment(struct origin *o, const struct experiment *e, struct diag_sink *d
     return true;
 }
 
+/* Does a setting say nothing of how the machine runs? */
+static bool
+describes(const char *path)
+{
+    return !strcmp(path, "gpu.name") || !strcmp(path, "gpu.source") ||
+           !strncmp(path, "functional.", 11);
+}
+
+/* Its settings that are not the default: so a setting that is added later changes no machine that
+ * leaves it alone. (What the default does is in the folder `machine`.) */
 static bool
 add_machine(struct origin *o, const char *name, struct diag_sink *diag)
 {
     struct allot_diag *d = allot_diag_new();
     struct allot_machine *m = allot_machine_load(name, d);
-    char hex[17];
-    if (m) {
-        allot_machine_hash(m, hex);
-        add(o, "machine", name, hex);
-    } else {
+    struct allot_setting_info info;
+    struct hash h = hash_start();
+    char text[1024];
+    for (size_t i = 0; m && allot_setting(i, &info); i++)
+        if (!describes(info.path) && allot_machine_get(m, info.path, text, sizeof text) &&
+            strcmp(text, info.value_default) != 0) {
+            hash_text(&h, info.path);
+            hash_text(&h, text);
+        }
+    const bool ok = m;
+    if (ok)
+        add_hash(o, "machine", name, &h);
+    else
         run_diag(d, diag);
-    }
     allot_machine_free(m);
     allot_diag_free(d);
-    return m;
+    return ok;
 }
 
 /* A workload's PTX and host part; of other rows the file that is run. */

@@ -2,7 +2,7 @@
  *
  *     # commit 0123456789ab
  *     # experiment fig2.13 89abcdef0123        rows, series, settings, metrics; no check, no text
- *     # machine 001-table2.3-scratchpad ...    every setting resolved
+ *     # machine 001-table2.3-scratchpad ...    its settings that are not the default
  *     # workload lavaMD,clang ...              its PTX, and what makes its inputs and launches
  *     # file kernel.ptx ...                    a kernel of one's own
  *     # small fig2.13 ...                      the values of its small version (figure_small.h)

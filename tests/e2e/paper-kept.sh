@@ -67,6 +67,11 @@ change "another machine" 's/gtx480/titan/' "experiment tiny, machine titan, mach
 cp machines/gtx480.yaml machine.was
 sed -i 's/^  core: .*/  core: 701/' machines/gtx480.yaml
 stale "the machine's file" "old 001/tiny machine gtx480" "$old"
+# What a machine says as every machine has it by default is as if it said nothing: a setting that is added later.
+sed "/^  gpcs:/d; s/^sm:.*/&\n  gpcs: ''/" machine.was >machines/gtx480.yaml
+stale "a default that is stated" "" "$same"
+sed "/^  gpcs:/d; s/^sm:.*/&\n  gpcs: '7 8'/" machine.was >machines/gtx480.yaml
+stale "another value of it" "old 001/tiny machine gtx480" "$old"
 cp machine.was machines/gtx480.yaml
 cp $kept kept.was
 sed -i 's/^\(# workload [^ ]*\) ./\1 x/' $kept
