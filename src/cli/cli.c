@@ -439,6 +439,26 @@ cli_f64(const char *s, double *out)
     return end != s && !*end && !errno && isfinite(*out);
 }
 
+bool
+cli_seconds(const char *text, double *seconds)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+    char *number = arena_strdup(cli_mem(), text);
+    const size_t n = strlen(number);
+    double unit = 1;
+    for (size_t i = 0; n && i < sizeof units / sizeof *units; i++)
+        if (number[n - 1] == units[i].unit) {
+            unit = units[i].seconds;
+            number[n - 1] = 0;
+        }
+    const bool ok = cli_f64(number, seconds) && *seconds > 0 && *seconds <= 1e7;
+    *seconds *= unit;
+    return ok;
+}
+
 /* -- progress and interruption: the only state that a signal handler needs -- */
 
 static volatile sig_atomic_t interrupted; /* the signal */

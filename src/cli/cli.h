@@ -104,6 +104,8 @@ struct arena *cli_mem(void);
 bool cli_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out);
 bool cli_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *out); /* 48K too */
 bool cli_f64(const char *s, double *out);
+/* A time above 0: "90", "90s", "5m", "1h". */
+bool cli_seconds(const char *text, double *seconds);
 
 /* Options that describe the machine and the run, the same for run, compare and bench. */
 struct cli_sim {

@@ -4,6 +4,7 @@
 #include "cli/passes.h"
 #include "cli/runs.h"
 
+#include "base/file.h"
 #include "report/program_report.h"
 
 #include <errno.h>
@@ -116,6 +117,57 @@ cli_session_module(struct cli_session *x)
 {
     x->mod = load(x, x->d);
     return x->mod != NULL;
+}
+
+/* A word as a shell reads it. */
+static void
+add_word(struct strbuf *b, const char *option, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-+=:,./@%";
+    strbuf_printf(b, " %s%s", option, *option ? " " : "");
+    if (*word && !word[strspn(word, plain)]) {
+        strbuf_addz(b, word);
+        return;
+    }
+    strbuf_addz(b, "'");
+    for (const char *p = word; *p; p++)
+        strbuf_printf(b, *p == '\'' ? "'\\''" : "%c", *p);
+    strbuf_addz(b, "'");
+}
+
+const char *
+cli_session_again(const struct cli_session *x)
+{
+    const struct cli_sim *s = x->sim;
+    const struct launch_desc none = {0}, *l = x->own ? &x->own->desc : &none;
+    const char *const texts[][2] = {
+        {"--kernel", l->kernel}, {"--grid", l->grid},
+        {"--block", l->block},   {"--smem", l->scratchpad},
+        {"--guard", s->guard},   {"--max-cycles", s->max_cycles}};
+    struct strbuf b = {0};
+    size_t n;
+    const char *const *set = cli_sim_settings(s, &n);
+    strbuf_addz(&b, "allot run");
+    add_word(&b, "", x->subject.name);
+    add_word(&b, "-m", s->machine);
+    strbuf_addz(&b, x->subject.workload && s->quick ? " --quick" : "");
+    if (strcmp(s->seed, "1") != 0)
+        add_word(&b, "--seed", s->seed);
+    if (x->subject.workload && strcmp(s->compiler, "clang") != 0)
+        add_word(&b, "--compiler", s->compiler);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i][1])
+            add_word(&b, texts[i][0], texts[i][1]);
+    for (size_t i = 0; i < l->nargs; i++)
+        add_word(&b, "--arg", l->args[i]);
+    for (size_t i = 0; i < x->subject.nparams; i++)
+        add_word(&b, "--param", x->subject.params[i]);
+    for (size_t i = 0; i < n; i++)
+        add_word(&b, "--set", set[i]);
+    const char *words = arena_strdup(cli_mem(), b.s);
+    strbuf_free(&b);
+    return words;
 }
 
 /* Holds a file's launch against a module. */
@@ -291,6 +343,39 @@ cli_session_explain(struct cli_session *x, const struct cli_cmd *cmd, const char
         .block = l->block,
         .dynamic_scratchpad = (uint32_t)dynamic,
     };
+}
+
+static void
+progress(size_t done, size_t n, const char *last)
+{
+    cli_progress_line(
+        arena_printf(cli_mem(), "%zu of %zu candidates: %s", done, n, last));
+}
+
+struct advice_of
+cli_session_advise(struct cli_session *x, const struct allot_options *o)
+{
+    return (struct advice_of){.subject = &x->subject,
+                              .mod = x->mod,
+                              .machine = x->machine,
+                              .machine_name = allot_machine_name(x->machine),
+                              .options = *o,
+                              .stopped = cli_interrupted,
+                              .progress = progress,
+                              .mem = cli_mem()};
+}
+
+bool
+cli_session_advised(struct cli_session *x, const struct advice *a, const char *path)
+{
+    struct diag_sink diag = {0};
+    struct allot_module *fresh = load(x, x->d);
+    char *text = fresh ? advice_ptx(a, fresh, x->d) : NULL;
+    const bool ok = text && file_put(path, text, strlen(text), stdout, &diag);
+    cli_sink(&diag);
+    free(text);
+    allot_module_free(fresh);
+    return ok;
 }
 
 void

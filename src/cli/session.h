@@ -3,6 +3,7 @@
 #ifndef ALLOT_CLI_SESSION_H
 #define ALLOT_CLI_SESSION_H
 
+#include "advise/advice.h"
 #include "advise/explain.h"
 #include "cli/look.h"
 #include "cli/own.h"
@@ -47,6 +48,8 @@ int cli_session_words(const struct cli_cmd *cmd, const struct cli_sim *s,
 bool cli_session_machine(struct cli_session *x);
 bool cli_session_module(struct cli_session *x);
 bool cli_session_device(struct cli_session *x, const struct allot_options *o);
+/* Words of a shell that run it: allot run with the same options, in cli_mem. */
+const char *cli_session_again(const struct cli_session *x);
 /* Runs it and ends the progress line. False: it failed. */
 bool cli_session_run(struct cli_session *x);
 /* Whether a workload takes its parameters (subject_try): why says which it does not take. */
@@ -65,6 +68,10 @@ bool cli_session_read(struct cli_session *x);
 /* How the session's kernel is read, run and told of to explain it. The session outlives it. */
 struct explain_of cli_session_explain(struct cli_session *x, const struct cli_cmd *cmd,
                                       const char *passes);
+/* The same to advise on it: how many processes and seconds it may take is not said yet. */
+struct advice_of cli_session_advise(struct cli_session *x, const struct allot_options *o);
+/* Writes the PTX of what was advised for the card. False and diagnostics. */
+bool cli_session_advised(struct cli_session *x, const struct advice *a, const char *path);
 /* Prints what was diagnosed and frees all. */
 void cli_session_close(struct cli_session *x);
 

@@ -125,7 +125,7 @@ has err "--seed abc"
 check "bad seed, bench" 2 "$allot" bench vecadd --seed -1
 check "unknown workload, bench" 2 "$allot" bench vecadd vecsub
 # names that are nearly right
-for c in "run vecad" "compare vecad" "bench vecad" "opt vecad" "workingset vecad"; do
+for c in "run vecad" "advise vecad" "compare vecad" "bench vecad" "opt vecad" "workingset vecad"; do
     # shellcheck disable=SC2086 # words
     check "$c" 2 "$allot" $c
     has err "did you mean 'vecadd'?"
