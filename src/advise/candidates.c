@@ -248,7 +248,7 @@ candidates_of(const struct facts *f, size_t nf, struct allot_module *mod,
 
 /* -- settings -- */
 
-/* Passes of several candidates, and of the machine, run one behind the other. */
+/* Passes of several candidates, and of the machine, run one after the other. */
 static bool
 is_list(const char *setting)
 {

@@ -63,7 +63,7 @@ struct candidate *candidates_of(const struct facts *f, size_t nf,
 /* Both together; false: they set one setting to two values, or are of one row. */
 bool candidates_pair(const struct candidate *a, const struct candidate *b,
                      struct candidate *to, struct arena *mem);
-/* The candidate's settings one by one as PATH=VALUE, passes behind the machine's own: *n of
+/* The candidate's settings one by one as PATH=VALUE, passes after the machine's own: *n of
  * them, in mem. */
 const char *const *candidates_settings(const struct candidate *c,
                                        const struct allot_machine *m, size_t *n,

@@ -127,7 +127,7 @@ settings_join(void **st)
                      registers = single("register-sharing"), pair;
     size_t n;
     assert_true(allot_machine_set(m, "compiler.passes", "dead-code", NULL));
-    /* Passes join in the order of the table, behind the machine's own, whoever is asked first. */
+    /* Passes join in the order of the table, after the machine's own, whoever is asked first. */
     for (int turned = 0; turned < 2; turned++) {
         assert_true(turned ? candidates_pair(&layout, &merge, &pair, &mem)
                            : candidates_pair(&merge, &layout, &pair, &mem));
