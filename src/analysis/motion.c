@@ -57,7 +57,7 @@ motion_of(const struct ptx_func *f, const struct ptx_inst *in)
     if (op->flags & (PTX_PSEUDO | PTX_JUMP | PTX_ENDS | PTX_EXTENSION | PTX_REFUSED) ||
         reads_clock(in))
         return MOTION_FIXED;
-    /* Who reads the matrix of a product in flight must stay behind the wait, which does not
+    /* Who reads the matrix of a product in flight must stay after the wait, which does not
      * name its registers. */
     if (in->op == PTX_OP_WGMMA || in->op == PTX_OP_WGMMASYNC ||
         in->op == PTX_OP_SETMAXNREG)

@@ -84,13 +84,12 @@ check_gpcs(struct check *c)
 {
     const struct machine *m = c->m;
     const char *p = m->sm.gpcs;
-    uint64_t all = 0;
     uint32_t sms;
+    bool some = true;
     while (occ_next_gpc(&p, &sms))
-        all += sms;
-    need(c, !*p && (!m->sm.gpcs[0] || all == m->sm.count),
-         "sm.gpcs = '%s' must be numbers of SMs, blank-separated, sm.count = %u in all",
-         m->sm.gpcs, m->sm.count);
+        some &= sms > 0;
+    need(c, !*p && some, "sm.gpcs = '%s' must be numbers of SMs, blank-separated",
+         m->sm.gpcs);
 }
 
 static void

@@ -106,9 +106,14 @@ uint64_t
 occ_clusters(const struct machine *m, uint32_t size, uint64_t blocks)
 {
     uint64_t n = 0;
-    uint32_t sms;
-    for (const char *p = m->sm.gpcs; occ_next_gpc(&p, &sms);)
+    uint32_t sms = 0, left = m->sm.gpcs[0] ? m->sm.count : 0;
+    for (const char *p = m->sm.gpcs; left;) {
+        uint32_t next;
+        sms = occ_next_gpc(&p, &next) && next ? next : sms;
+        sms = sms && sms < left ? sms : left;
+        left -= sms;
         n += sms * blocks / size;
+    }
     return n;
 }
 

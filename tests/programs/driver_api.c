@@ -721,7 +721,7 @@ faults(void)
     /* a kernel that cannot run: its launch tells, and nothing behind it */
     OK(cuModuleLoadData(
         &later,
-        HEAD ".visible .entry k() { setmaxnreg.inc.sync.aligned.u32 40; ret; }\n"));
+        HEAD ".visible .entry k() { tcgen05.fence::before_thread_sync; ret; }\n"));
     OK(cuModuleGetFunction(&f, later, "k"));
     IS(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), INVALID_PTX);
     OK(cuCtxSynchronize());

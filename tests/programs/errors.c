@@ -72,7 +72,7 @@ static char ptx[] =
         KERNEL("misaligned", "st.global.u32 [%rd1+2], 1;") KERNEL("trap", "trap;") KERNEL(
             "endless",
             "L: add.u32 %r1, %r1, 1; bra L;") KERNEL("refused",
-                                                     "setmaxnreg.inc.sync.aligned.u32 96;")
+                                                     "tcgen05.fence::before_thread_sync;")
 
             KERNEL(
                 "assert",

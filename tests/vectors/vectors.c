@@ -9,6 +9,7 @@
 #include "exec/exec.h"
 #include "machine/machine.h"
 #include "ptx/parse.h"
+#include "ptx/target.h"
 
 #include <stdlib.h>
 
@@ -164,6 +165,17 @@ move(struct strbuf *b, const char *class, unsigned reg, unsigned type, unsigned 
         strbuf_printf(b, "%s %s%u, [%%rd1+%u];\n", op, class, reg, at);
 }
 
+/* Whether a kernel of the module has an instruction of a later target than sm_N. */
+static bool
+is_later(const struct ptx_module *m, unsigned sm)
+{
+    for (size_t i = 0; i < m->funcs.n; i++)
+        for (size_t k = 0; k < m->funcs.v[i]->body.n; k++)
+            if (ptx_since(m->funcs.v[i], &m->funcs.v[i]->body.v[k]).sm > sm)
+                return true;
+    return false;
+}
+
 static void
 lane_vector(struct walk *w, const struct ptx_inst *in)
 {
@@ -219,11 +231,14 @@ lane_vector(struct walk *w, const struct ptx_inst *in)
                   nin * 128, nout * 128, loads.s ? loads.s : "", form.s, args.s,
                   writes ? "addc.u32 %r63, 0, 0;\n" : "", stores.s);
     snprintf(v.name, sizeof v.name, "%s", form.s);
-    /* What lane_select takes without the modifiers that the parser demands is no form. */
+    /* What lane_select takes without the modifiers that the parser demands is no form; those
+     * of later targets than cards that were asked have no vectors. */
     struct diag_sink diag = {0};
     struct ptx_module *m = ptx_parse(v.name, v.text.s, strlen(v.text.s), &diag);
     diag_free(&diag);
-    if (!m) {
+    if (!m || is_later(m, v.sm)) {
+        if (m)
+            ptx_module_free(m);
         strbuf_free(&v.text);
         strbuf_free(&args), strbuf_free(&loads), strbuf_free(&stores), strbuf_free(&form);
         return;

@@ -28,6 +28,8 @@ add(struct warp_form *f, unsigned *n, unsigned op, const char *how, const char *
     bool sums = !strcmp(how, "add") || !strcmp(how, "min") || !strcmp(how, "max");
     if (!strcmp(m, "redux") && !(bits ? type[0] == 'b' : sums && type[0] != 'b'))
         return;
+    if (!strcmp(m, "redux") && type[0] == 'f')
+        return; /* sm_100: exec_blackwell has it */
     if (!strcmp(m, "vote") && !strcmp(how, "ballot") != !strcmp(type, "b32"))
         return;
     if (!strcmp(m, "shfl") && strcmp(type, "b32") != 0)

@@ -76,7 +76,7 @@ static const char *
 said(const char *target, const char *inst, const char *pipeline, bool watched)
 {
     static char text[512];
-    static const struct pass_watch watch = {after, NULL};
+    static const struct pass_watch watch = {.after = after};
     struct diag_sink diag = {0};
     struct pass_launch any = {0};
     struct strbuf t = {0};
@@ -169,16 +169,16 @@ a_place_given_to_two_is_refused_by_the_pass(void **state)
     assert_string_equal(said("sm_80", text, passes, true), "");
 }
 
-/* wgmma is read and printed, but not executed. A kernel that has it in the file is left out, one
+/* tcgen05 is read and printed, but not executed. A kernel that has it in the file is left out, one
  * that a pass gave it is an error of the pass. */
 static void
 code_that_cannot_be_executed_is_refused_by_the_pass(void **state)
 {
     static const char text[] =
-        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry no()\n{\n"
-        "wgmma.fence.sync.aligned;\nret;\n}\n.visible .entry k()\n{\n"
+        ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry no()\n{\n"
+        "tcgen05.fence::before_thread_sync;\nret;\n}\n.visible .entry k()\n{\n"
         ".reg .b32 %r<4>;\nmov.u32 %r1, 5;\nst.global.u32 [0], %r1;\nret;\n}\n";
-    static const struct pass_watch watch = {after, NULL};
+    static const struct pass_watch watch = {.after = after};
     (void)state;
     for (int bad = 0; bad < 2; bad++) {
         struct diag_sink diag = {0};
@@ -195,7 +195,7 @@ code_that_cannot_be_executed_is_refused_by_the_pass(void **state)
             assert_string_equal(
                 diag.list[0]->message,
                 "pass mul24 left what cannot be executed: kernel 'k': "
-                "wgmma.fence.sync.aligned: this needs sm_90a, which is not simulated");
+                "tcgen05.fence::before_thread_sync: this needs sm_100a, which is not simulated");
         ptx_module_free(m);
         diag_free(&diag);
     }

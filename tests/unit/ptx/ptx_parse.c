@@ -345,10 +345,10 @@ static void
 refused_by_name(void **state)
 {
     (void)state;
-    struct ptx_module *m =
-        kit_parse(KERNEL("wgmma.something.2d {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];\n"
-                         "mapa.u32 %r1, %r2, %r3;\n"
-                         "setmaxnreg.inc.sync.aligned.u32 16;\n"));
+    struct ptx_module *m = kit_parse(
+        KERNEL("tcgen05.something.2d {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];\n"
+               "mapa.u32 %r1, %r2, %r3;\n"
+               "setmaxnreg.inc.sync.aligned.u32 16;\n"));
     const struct ptx_inst *in = kit_inst(m, 0);
     assert_int_equal(in->op, PTX_OP_WGMMA);
     assert_true(ptx_ops[in->op].flags & PTX_REFUSED);
@@ -357,7 +357,7 @@ refused_by_name(void **state)
     struct strbuf b = {0};
     kit_roundtrip(m, &b);
     assert_non_null(
-        strstr(b.s, "wgmma.something.2d {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];"));
+        strstr(b.s, "tcgen05.something.2d {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];"));
     strbuf_free(&b);
     ptx_module_free(m);
 }

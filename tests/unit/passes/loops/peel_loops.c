@@ -89,7 +89,7 @@ turns(void **state)
 }
 
 /* 224 of 256: threads 0 to 31 have a fourth turn. It runs under a guard only if it leaves nothing
- * behind that the others would get too. */
+ * that the others would get too. */
 #define FILL_BEGIN                                                                       \
     "mov.u32 %r4, %r1;\nmov.u32 %r10, 0;\nL:\nmul.wide.u32 %d2, %r4, 4;\n"               \
     "add.u64 %d2, %d2, %d1;\nld.global.u32 %r5, [%d2];\nshl.b32 %r6, %r4, 2;\n"
@@ -105,7 +105,7 @@ last_turns_under_a_guard(void **state)
     } cases[] = {
         {"", "", "gsgsgsGSb"},
         {"add.u32 %r11, %r5, 1;\n", "", "gsgsgsGSb"},
-        /* read behind: what the loop loads, computes, counts, compares */
+        /* read after it: what the loop loads, computes, counts, compares */
         {"", "st.shared.u32 [A], %r5;\n", "gsgsgscjgscbs"},
         {"add.u32 %r10, %r10, 1;\n", "st.shared.u32 [A], %r10;\n", "gsgsgscjgscbs"},
         {"", "st.shared.u32 [A], %r4;\n", "gsgsgscjgscbs"},
