@@ -214,8 +214,13 @@ tiles(const __grid_constant__ CUtensorMap from, const __grid_constant__ CUtensor
         const int32_t at[2] = {x, y + rank * 7};
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
                                        sizeof tile);
-        ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, &tile[rank], &from, at, &bar,
-                                  (uint16_t)3);
+        /* cuda::ptx has the form with multicast for sm_90a alone */
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::"
+                     "bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::
+                         "r"((uint32_t)__cvta_generic_to_shared(&tile[rank])),
+                     "l"(&from), "r"(at[0]), "r"(at[1]),
+                     "r"((uint32_t)__cvta_generic_to_shared(&bar)), "h"((uint16_t)3)
+                     : "memory");
     }
     while (!ptx::mbarrier_try_wait_parity(&bar, 0))
         ;

@@ -421,7 +421,7 @@ functions(void)
     IS(BOTH("FuncSetAttribute", one, 11, 1), NOT_PERMITTED);
     OK(launch(one, stream, NULL, 0));
     IS((int)*word, 3);
-    IS(launch(two, stream, NULL, 0), INVALID_CLUSTER);
+    IS(launch(two, stream, NULL, 0), NOT_SUPPORTED);
     IS(launch(must, stream, NULL, 0), INVALID_CLUSTER);
     attribute unit = dim(4, 1, 1, 1);
     OK(launch(must, stream, &unit, 1));

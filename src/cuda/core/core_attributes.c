@@ -103,6 +103,17 @@ keep(struct acu_attributes *a, int number, const union acu_attribute *v)
     a->value[number] = *v;
 }
 
+static int
+refuse_cluster(unsigned where, const uint32_t n[3])
+{
+    struct acu_props p;
+    acu_props(&p);
+    return p.major >= 9 || (n[0] <= 1 && n[1] <= 1 && n[2] <= 1)
+               ? 0
+               : refuse(ACU_ATTRIBUTE_CLUSTER, where, ACU_NOT_SUPPORTED,
+                        "clusters of several blocks need compute capability 9.0");
+}
+
 int
 acu_launch_attribute(struct acu_launch *l, unsigned where, bool capturing, int number,
                      const void *value)
@@ -116,7 +127,9 @@ acu_launch_attribute(struct acu_launch *l, unsigned where, bool capturing, int n
         l->cooperative = v.i;
         break;
     case ACU_ATTRIBUTE_CLUSTER:
-        memcpy(l->cluster, v.u, sizeof l->cluster);
+        e = refuse_cluster(where, v.u);
+        if (!e)
+            memcpy(l->cluster, v.u, sizeof l->cluster);
         break;
     case ACU_ATTRIBUTE_UPDATABLE:
         if (where == LAUNCH && !capturing)

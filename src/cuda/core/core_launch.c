@@ -69,7 +69,7 @@ enum reason {
     SHARED_OF_KERNEL,
     BOUNDS,
     CLUSTER,
-    NO_CLUSTER
+    NO_CLUSTERS
 };
 
 /* A launch is refused; *why is the reason in words. An error code is all that the program
@@ -78,9 +78,10 @@ static int
 refuse(struct acu_function *f, const struct acu_launch *l, enum reason reason,
        struct strbuf *why, const char *fmt, ...)
 {
-    int error = reason <= LARGE_BLOCK ? ACU_INVALID_CONFIGURATION
-                : reason >= CLUSTER   ? ACU_INVALID_CLUSTER_SIZE
-                                      : ACU_INVALID_VALUE;
+    int error = reason <= LARGE_BLOCK   ? ACU_INVALID_CONFIGURATION
+                : reason == CLUSTER     ? ACU_INVALID_CLUSTER_SIZE
+                : reason == NO_CLUSTERS ? ACU_NOT_SUPPORTED
+                                        : ACU_INVALID_VALUE;
     uint8_t bit = (uint8_t)(1 << reason);
     char text[512];
     va_list ap;
@@ -189,7 +190,7 @@ check_cluster(struct acu_function *f, const struct acu_launch *l, struct strbuf 
     acu_props(&p);
     if (f->kernel->explicit_cluster && !n[0])
         return refuse(
-            f, l, NO_CLUSTER, why,
+            f, l, CLUSTER, why,
             "it was compiled to be launched in clusters (.explicitcluster), but "
             "the launch gives no size: set cudaLaunchAttributeClusterDimension");
     if (!n[0])
@@ -203,7 +204,7 @@ check_cluster(struct acu_function *f, const struct acu_launch *l, struct strbuf 
         return 0;
     if (p.major < 9)
         return refuse(
-            f, l, CLUSTER, why,
+            f, l, NO_CLUSTERS, why,
             "clusters of (%u,%u,%u) blocks: they need compute capability 9.0, and %s "
             "has %d.%d",
             n[0], n[1], n[2], allot_machine_name(acu.machine), p.major, p.minor);

@@ -555,14 +555,8 @@ later_instructions_are_refused(void **state)
     static const struct {
         const char *inst, *name, *target;
     } t[] = {
-        {"wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned", "sm_90a"},
-        {"wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1, %r2}, %rd1, %rd2, 1, 1, 1, "
-         "0, 0;",
-         "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16", "sm_90a"},
         {"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;",
          "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "sm_100a"},
-        {"setmaxnreg.inc.sync.aligned.u32 40;", "setmaxnreg.inc.sync.aligned.u32",
-         "sm_90a"},
         {"cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group [%rd1, {%r1, "
          "%r2, %r3}], [%r4];",
          "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group",
@@ -573,8 +567,6 @@ later_instructions_are_refused(void **state)
          "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32", "sm_100a"},
         {"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %rd1;",
          "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128", "sm_100 or later"},
-        {"add.rn.f32x2 %rd1, %rd2, %rd3;", "add.rn.f32x2", "sm_100 or later"},
-        {"add.rn.f32.f16 %f1, %h1, %f2;", "add.rn.f32.f16", "sm_100 or later"},
         {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r3;", "cvt.rs.f16x2.f32", "sm_100a"},
         {"fma.rn.oob.f16 %h1, %h2, %h3, %h4;", "fma.rn.oob.f16", "sm_90 or later"},
         {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3];",
@@ -618,7 +610,7 @@ illegal_combinations_are_refused(void **state)
         {"ld.shared.L1::evict_last.u32 %r1, [%rd1];",
          "hints to the caches are for global memory"},
         {"ld.global.L2::evict_last.u32 %r1, [%rd1];",
-         "eviction priorities of the L2 are for 256 bits, .v4.b64"},
+         "eviction priorities of the L2 are for 256 bits, .v4.b64 and .v8.b32"},
         {"st.global.ca.u32 [%rd1], %r1;",
          "the cache operators of a store are .wb .cg .cs .wt"},
         {"ld.shared.nc.u32 %r1, [%rd1];", ".nc goes with .global, and with .ca .cg .cs"},
