@@ -66,7 +66,7 @@ has err "One block more would fit with 5461 bytes of scratchpad, or fewer."
 has err "Sharing scratchpad: 4 blocks an SM; pairs that share 90 % of theirs: 2."
 has err "At threshold 0.1 the first 646 of 6464 scratchpad bytes are a block's own"
 has err "k: private to each block: small; shared by a pair: big."
-has err "k: relssp (optimal) at 1 place: before line 30 (behind the last access, line 29)"
+has err "k: relssp (optimal) at 1 place: before line 30 (after the last access, line 29)"
 is "small moved to the front" "$(awk '$1 == "small" { print $2, $3, $4, $5, $6 }' words)" "64 6400 shared 0 private"
 is "nothing else on standard output" "$(wc -c <out)" 0
 # What it counts with is what the calculator says.
@@ -206,7 +206,7 @@ cp out for.json
 check "has it with the kernel" 0 python3 -c 'import json
 k, = json.load(open("for.json"))["kernels"]
 assert k["grid"] == [2, 1, 1] and k["block"] == [128, 1, 1], k
-assert any("31 turns" in line for line in k["report"]), k["report"]
+assert any("31 iterations" in line for line in k["report"]), k["report"]
 assert [r["passes"] for r in k["runs"]] == [False, True]'
 check "its PTX" 0 "$allot" opt dct1 -o dct1.ptx
 has dct1.ptx ".entry CUDAkernel2DCT"

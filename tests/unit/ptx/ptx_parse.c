@@ -347,10 +347,10 @@ refused_by_name(void **state)
     (void)state;
     struct ptx_module *m = kit_parse(
         KERNEL("tcgen05.something.2d {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];\n"
-               "mapa.u32 %r1, %r2, %r3;\n"
-               "setmaxnreg.inc.sync.aligned.u32 16;\n"));
+               "multimem.red.global.add.u32 [%rd1], %r1;\n"
+               "fabric.something;\n"));
     const struct ptx_inst *in = kit_inst(m, 0);
-    assert_int_equal(in->op, PTX_OP_WGMMA);
+    assert_int_equal(in->op, PTX_OP_TCGEN05);
     assert_true(ptx_ops[in->op].flags & PTX_REFUSED);
     assert_string_equal(in->text, ".something.2d");
     assert_int_equal(in->ops[1].n, 2);
