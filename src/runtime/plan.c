@@ -173,6 +173,24 @@ registers(const struct machine *m, uint32_t own, uint32_t by_ptxas)
     return own < m->sm.max_registers ? own : m->sm.max_registers;
 }
 
+/* A kernel with setmaxnreg begins with the most registers that its head allows, which is what
+ * ptxas makes its count: that of .maxnreg, or an equal part of the SM's by the block's size and
+ * .minnctapersm, in eights. Without these ptxas ignores setmaxnreg. */
+static uint32_t
+launch_registers(const struct machine *m, const struct ptx_func *f, uint32_t own)
+{
+    const uint32_t *n = f->reqntid[0] ? f->reqntid : f->maxntid;
+    uint32_t threads = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1), most = f->maxnreg;
+    bool moves = false;
+    for (size_t i = 0; i < f->body.n && !moves; i++)
+        moves = f->body.v[i].op == PTX_OP_SETMAXNREG;
+    if (!most && f->minnctapersm && threads)
+        most = (uint32_t)(m->sm.registers / ((uint64_t)threads * f->minnctapersm)) & ~7u;
+    if (!moves || m->residency.regs_per_thread || most < own)
+        return own;
+    return most < m->sm.max_registers ? most : m->sm.max_registers;
+}
+
 static uint32_t
 block_threads(const uint32_t block[3])
 {
@@ -200,7 +218,8 @@ variant(struct allot_device *dev, struct loaded_module *lm, const struct pass_la
     }
     p->sm.demand = (struct occ_kernel){
         .threads = block_threads(p->shape.block),
-        .registers = registers(m, p->kernel->registers, p->kernel->ptxas),
+        .registers = launch_registers(
+            m, p->kernel->func, registers(m, p->kernel->registers, p->kernel->ptxas)),
         .scratchpad = p->kernel->scratchpad + p->shape.dynamic_scratchpad,
         .allocated = p->kernel->allocated};
     p->block = occ_demand(m, &p->sm.demand);

@@ -265,12 +265,12 @@ writers_of_guards(const struct machine *m, const struct exec_prog *p,
     return out;
 }
 
-/* Without a maximum of registers, given by the kernel or implied by its block's size,
- * setmaxnreg has no effect (PTX ISA 9.7.19.5). */
+/* Without a maximum of registers setmaxnreg has no effect (PTX ISA 9.7.19.5): ptxas 13.0 ignores it
+ * unless the head has one of these. */
 static bool
 has_maximum(const struct ptx_func *f)
 {
-    return f->maxnreg || f->maxntid[0] || f->reqntid[0] || f->minnctapersm;
+    return f->maxnreg || f->minnctapersm;
 }
 
 struct sm_program

@@ -439,13 +439,12 @@ static uint16_t ga[GEMM_M * GEMM_K], gb[GEMM_N * GEMM_K];
 static float gc[GEMM_M * GEMM_N];
 
 static void
-test_gemm(void **state)
+check_gemm(void (*text)(struct strbuf *), bool tiled, unsigned threads)
 {
-    (void)state;
     struct strbuf t = {0};
     struct kit k;
-    gemm_text(&t);
-    gemm_fill(ga, gb);
+    text(&t);
+    gemm_fill(ga, gb, tiled);
     kit_load(&k, t.s);
     uint64_t pa = kit_buf(&k, sizeof ga), pb = kit_buf(&k, sizeof gb),
              pc = kit_buf(&k, sizeof gc);
@@ -455,7 +454,7 @@ test_gemm(void **state)
     assert_true(dev_write(k.mem, pa, ga, sizeof ga));
     assert_true(dev_write(k.mem, pb, gb, sizeof gb));
     if (kit_launch(&k, (struct exec_dim){GEMM_N / 64, GEMM_M / 64, 1},
-                   (struct exec_dim){128, 1, 1}) != EXEC_OK)
+                   (struct exec_dim){threads, 1, 1}) != EXEC_OK)
         kit_fail(&k, "run");
     assert_true(dev_read(k.mem, pc, gc, sizeof gc));
     for (int i = 0; i < GEMM_M; i++)
@@ -465,6 +464,21 @@ test_gemm(void **state)
                          gemm_reference(i, j));
     kit_free(&k);
     strbuf_free(&t);
+}
+
+static void
+test_gemm(void **state)
+{
+    (void)state;
+    check_gemm(gemm_text, false, 128);
+}
+
+/* A warpgroup that copies, one that multiplies, and registers that change hands. */
+static void
+test_specialised_gemm(void **state)
+{
+    (void)state;
+    check_gemm(gemm_specialised_text, true, 256);
 }
 
 /* Of Triton: B is k by columns for f16, columns by k for e4m3. */
@@ -600,9 +614,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_triton),
+        cmocka_unit_test(test_products),         cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_specialised_gemm), cmocka_unit_test(test_triton),
         cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
