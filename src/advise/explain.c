@@ -644,8 +644,10 @@ tell_code(const struct explain *x, const struct kernel *k)
     if (!code_of(x, k, &c))
         return;
     uint32_t theirs = by_ptxas(x, k->name);
-    fprintf(stderr, "\nRegisters: %u%s", c.registers,
+    fprintf(stderr, "\nRegisters: %u%s", c.registers + c.reserved,
             c.is_virtual ? " live at once in the PTX, which runs as it is" : "");
+    if (c.reserved)
+        fprintf(stderr, " (%u of them reserved by the machine)", c.reserved);
     if (theirs)
         fprintf(stderr, "; ptxas: %u", theirs);
     fprintf(stderr, ". About %u machine operations.\n", c.machine_operations);
@@ -1009,10 +1011,10 @@ kernel_json(const struct explain *x, size_t at)
     if (code_of(x, k, &c)) {
         uint32_t theirs = by_ptxas(x, k->name);
         json_object_set_new(o, "code",
-                            json_pack("{s:i, s:i, s:i, s:i, s:I, s:b}", "registers",
-                                      c.registers, "machine_operations",
-                                      c.machine_operations, "loads", c.loads,
-                                      "late_loads", c.late, "load_wait",
+                            json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:b}", "registers",
+                                      c.registers, "reserved", c.reserved,
+                                      "machine_operations", c.machine_operations, "loads",
+                                      c.loads, "late_loads", c.late, "load_wait",
                                       (json_int_t)c.wait, "ordered", c.ordered));
         if (theirs)
             json_object_set_new(o, "ptxas_registers", json_integer(theirs));

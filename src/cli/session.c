@@ -213,10 +213,52 @@ run_on(struct cli_session *x, struct allot_device *dev, struct allot_module *mod
     return ok;
 }
 
+/* The first launch of its kernel. */
+static bool
+is_first(const struct allot_device *dev, size_t at)
+{
+    const char *name = allot_result_kernel(allot_result_at(dev, at));
+    for (size_t i = 0; i < at; i++)
+        if (!strcmp(allot_result_kernel(allot_result_at(dev, i)), name))
+            return false;
+    return true;
+}
+
+/* Of a run with --regs: which kernels are not compiled for so few. Said once. */
+static void
+tell_regs(const struct cli_session *x)
+{
+    static bool said;
+    struct allot_diag *quiet = cli_diag_new();
+    uint64_t asked = 0;
+    if (x->sim->regs)
+        cli_u64(x->sim->regs, 0, UINT32_MAX, &asked);
+    for (size_t i = 0; asked && !said && i < allot_results(x->dev); i++) {
+        const char *name = allot_result_kernel(allot_result_at(x->dev, i));
+        struct allot_code c;
+        if (is_first(x->dev, i) &&
+            allot_kernel_code(x->mod, x->machine, name, &c, NULL, 0, quiet) &&
+            !c.is_virtual && c.registers + c.reserved > asked)
+            fprintf(
+                stderr,
+                "allot: --regs %llu: kernel %s is not compiled for so few, its code "
+                "takes %u; an SM holds as many blocks as if it were (--set "
+                "compiler.passes=register-allocate:max-registers=%llu compiles it, if that can be)\n",
+                (unsigned long long)asked, cli_kernel_name(name, 0),
+                c.registers + c.reserved,
+                (unsigned long long)(asked > c.reserved ? asked - c.reserved : 1));
+    }
+    said |= asked;
+    allot_diag_free(quiet);
+}
+
 bool
 cli_session_run(struct cli_session *x)
 {
-    return run_on(x, x->dev, x->mod, x->d);
+    const bool ok = run_on(x, x->dev, x->mod, x->d);
+    if (ok && !x->sim->functional)
+        tell_regs(x);
+    return ok;
 }
 
 bool

@@ -50,7 +50,8 @@ bool cli_session_module(struct cli_session *x);
 bool cli_session_device(struct cli_session *x, const struct allot_options *o);
 /* Words of a shell that run it: allot run with the same options, in cli_mem. */
 const char *cli_session_again(const struct cli_session *x);
-/* Runs it and ends the progress line. False: it failed. */
+/* Runs it and ends the progress line. False: it failed. Of the command's first run with --regs it
+ * says of which kernels the code takes more registers: it is not compiled for N. */
 bool cli_session_run(struct cli_session *x);
 /* Whether a workload takes its parameters (subject_try): why says which it does not take. */
 bool cli_session_try(struct cli_session *x);

@@ -167,13 +167,12 @@ info_report_text(FILE *f, const struct info_report *in,
                               *k = &mine;
     fprintf(f, "  instructions  %u static; of a card's code about %u\n", k->instructions,
             k->machine_operations);
-    fprintf(f,
-            "  registers     %u allocated, %u predicates; in the PTX %u live at once "
-            "(MAXLIVE), %u virtual\n",
-            k->registers, k->predicates, k->live_registers, k->virtual_registers);
+    fprintf(f, "  registers     %u a thread", k->registers + code.reserved);
     if (code.reserved)
-        fprintf(f, "                %u more of a thread are reserved by the machine\n",
+        fprintf(f, " (%u allocated, %u reserved by the machine)", k->registers,
                 code.reserved);
+    fprintf(f, ", %u predicates; in the PTX %u live at once (MAXLIVE), %u virtual\n",
+            k->predicates, k->live_registers, k->virtual_registers);
     if (k->ptxas_registers)
         fprintf(f, "                %u by ptxas\n", k->ptxas_registers);
     print_loads(f, &code);

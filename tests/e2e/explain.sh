@@ -210,4 +210,22 @@ assert any("31 iterations" in line for line in k["report"]), k["report"]
 assert [r["passes"] for r in k["runs"]] == [False, True]'
 check "its PTX" 0 "$allot" opt dct1 -o dct1.ptx
 has dct1.ptx ".entry CUDAkernel2DCT"
+# Registers are those that ptxas counts: with the machine's reserved ones. --regs compiles for none.
+check "info" 0 "$allot" info "$src/tests/e2e/inputs/saxpy.ptx" -m a100 --block 256
+has out "registers     9 a thread (6 allocated, 3 reserved by the machine)"
+check "info, nothing reserved" 0 "$allot" info "$src/tests/e2e/inputs/saxpy.ptx" -m gtx480 --block 256
+lacks out "reserved"
+check "explain's registers" 0 "$allot" opt "$src/tests/e2e/inputs/saxpy.ptx" -m a100 --block 256 --explain -o /dev/null
+has err "Registers: 9 (3 of them reserved by the machine)"
+check "fewer than the code has" 0 "$allot" run vecadd --quick -m a100 --regs 4
+has err "--regs 4: kernel vecadd is not compiled for so few"
+check "said once" 0 "$allot" compare vecadd --quick -m a100 --regs 4 --variants baseline,unshared-gto
+is "said once" "$(grep -c "not compiled" err)" 1
+check "as many as the code has" 0 "$allot" run vecadd --quick -m a100 --regs 64
+lacks err "not compiled"
+check "compiled for it" 0 "$allot" run hotspot --quick -m a100 --regs 19 --set compiler.passes=register-allocate:max-registers=16
+lacks err "not compiled"
+check "not compiled for it" 0 "$allot" run hotspot --quick -m a100 --regs 19
+has err "compiler.passes=register-allocate:max-registers=16 compiles it"
+
 finish explain
