@@ -285,7 +285,7 @@ void exec_cluster_start(struct exec_cluster *k);
 struct exec_cta *exec_shared_owner(const struct exec_warp *w, uint64_t addr,
                                    uint64_t *at);
 /* Threads of w, whose block is in a cluster, have ended. */
-void exec_cluster_exit(struct exec_warp *w);
+void exec_cluster_exit(struct exec_warp *w, struct exec_step *s);
 /* Who waits at barrier.cluster, in words; false: nobody. first: nothing was said before. */
 bool exec_cluster_explain(const struct exec_cta *c, bool first, struct strbuf *out);
 bool decode_cluster_barrier(struct decoder *d);

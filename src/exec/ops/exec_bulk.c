@@ -757,7 +757,7 @@ tensor_operand(struct decoder *d, struct bulk_plan *p, struct exec_inst *x,
     return true;
 }
 
-/* Operands behind those that are always there: the mask of blocks, the cache policy. */
+/* Operands after those that are always there: the mask of blocks, the cache policy. */
 static bool
 bulk_rest(struct decoder *d, struct bulk_plan *p, unsigned from)
 {

@@ -110,9 +110,10 @@ complete(struct exec_cluster *k)
         }
 }
 
-/* Have all threads of the warp arrived now? */
+/* Have all threads of the warp arrived now? Warps of its own block that may go on are told of
+ * in the step, as at any barrier. */
 static void
-count(struct exec_warp *w)
+count(struct exec_warp *w, struct exec_step *s)
 {
     struct exec_cluster *k = w->cta->cluster;
     const bool all = w->state != EXEC_DONE && !(all_lanes(w) & ~w->came);
@@ -120,14 +121,16 @@ count(struct exec_warp *w)
     k->arrived -= w->all_came;
     w->all_came = all;
     complete(k);
+    s->woken |= k->woken[w->cta->rank];
+    k->woken[w->cta->rank] = 0;
 }
 
 void
-exec_cluster_exit(struct exec_warp *w)
+exec_cluster_exit(struct exec_warp *w, struct exec_step *s)
 {
     struct exec_cluster *k = w->cta->cluster;
     k->live -= w->state == EXEC_DONE;
-    count(w);
+    count(w, s);
 }
 
 /* A block without a cluster is one of its own. Storage for its barrier is made when it is
@@ -162,7 +165,7 @@ h_cluster_barrier(struct exec_warp *w, const struct exec_inst *in, uint32_t mask
                 "barrier.cluster.arrive of a thread that has arrived and not "
                 "waited yet");
         w->came |= mask;
-        count(w);
+        count(w, s);
         return EXEC_OK;
     }
     if (mask & ~(w->came | w->due))

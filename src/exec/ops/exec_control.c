@@ -94,7 +94,7 @@ simt_exit(struct exec_warp *w, uint32_t lanes, struct exec_step *s)
         w->stack[i].mask &= ~lanes;
     settle(w, s);
     if (w->cta->cluster)
-        exec_cluster_exit(w);
+        exec_cluster_exit(w, s);
 }
 
 void

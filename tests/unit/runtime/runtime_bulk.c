@@ -43,16 +43,16 @@ launch(struct rt_kit *k, unsigned grid, unsigned block, uint32_t cluster, size_t
 
 #define OPEN                                                                             \
     HEAD90                                                                               \
-        ".visible .entry k(.param .u64 out, .param .u64 in) {\n"                         \
-        ".reg .b16 %h<4>; .reg .b32 %r<24>; .reg .b64 %d<12>; .reg .pred %p<6>;\n"       \
-        ".shared .align 128 .b8 s[4096]; .shared .align 8 .b64 bar;\n"                   \
-        "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [in]; mov.u32 %r0, %tid.x;\n"        \
-        "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %cluster_ctarank; shl.b32 %r5, %r0, 2;\n"   \
-        "mov.u32 %r3, %cluster_nctarank; setp.eq.u32 %p0, %r0, 0; mov.u32 %r4, s;\n"     \
-        "add.u32 %r6, %r4, %r5; mov.u32 %r7, bar; mad.lo.u32 %r8, %r1, 64, %r0;\n"       \
-        "mul.wide.u32 %d2, %r8, 4; add.u64 %d3, %d0, %d2; add.u64 %d4, %d1, %d2;\n"      \
-        "@%p0 mbarrier.init.shared::cta.b64 [%r7], 1;\n"                                 \
-        "@%p0 fence.mbarrier_init.release.cluster; bar.sync 0;\n"
+    ".visible .entry k(.param .u64 out, .param .u64 in) {\n"                             \
+    ".reg .b16 %h<4>; .reg .b32 %r<24>; .reg .b64 %d<12>; .reg .pred %p<6>;\n"           \
+    ".shared .align 128 .b8 s[4096]; .shared .align 8 .b64 bar;\n"                       \
+    "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [in]; mov.u32 %r0, %tid.x;\n"            \
+    "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %cluster_ctarank; shl.b32 %r5, %r0, 2;\n"       \
+    "mov.u32 %r3, %cluster_nctarank; setp.eq.u32 %p0, %r0, 0; mov.u32 %r4, s;\n"         \
+    "add.u32 %r6, %r4, %r5; mov.u32 %r7, bar; mad.lo.u32 %r8, %r1, 64, %r0;\n"           \
+    "mul.wide.u32 %d2, %r8, 4; add.u64 %d3, %d0, %d2; add.u64 %d4, %d1, %d2;\n"          \
+    "@%p0 mbarrier.init.shared::cta.b64 [%r7], 1;\n"                                     \
+    "@%p0 fence.mbarrier_init.release.cluster; bar.sync 0;\n"
 #define SYNC "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
 #define WAIT(parity)                                                                     \
     "W" #parity ": mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r7], " #parity        \
@@ -264,7 +264,7 @@ says(const char *body, const char *why)
 }
 
 static void
-errors_are_told(void **state)
+errors_are_explained(void **state)
 {
 #define TO "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
     says("@%p0 " TO "[%r4], [%d1], 24, [%r7];",
@@ -293,6 +293,38 @@ errors_are_told(void **state)
         "setp.eq.u32 %p2, %r2, 0; @%p2 barrier.cluster.arrive; @%p2 barrier.cluster.wait; @%p2 "
         "exit;\n" WAIT(0),
         "barrier.cluster: 2 of 4 live warps of the cluster arrived");
+}
+
+/* With timing, and under --check: by name, never silently without cost or findings. */
+static void
+what_is_not_simulated_is_refused(void **state)
+{
+    static const struct {
+        const char *body;
+        uint32_t cluster;
+        bool timing;
+        const char *why;
+    } t[] = {
+        {LOAD SHOW, 1, true, "has bulk or tensor copies, which have no timing yet"},
+        {LOAD SHOW, 1, false, "has bulk or tensor copies, which --check does not follow"},
+        {SYNC, 2, true, "clusters of several blocks have no timing yet"},
+        {SYNC, 2, false, "--check does not know the scratchpads of other blocks"}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct rt_kit k;
+        char text[8192];
+        const struct allot_options o = {.functional = !t[i].timing,
+                                        .checks = t[i].timing ? 0 : ALLOT_CHECK_RACE};
+        snprintf(text, sizeof text, "%s%s ret;\n}\n", OPEN, t[i].body);
+        open_on(&k, text, 1);
+        allot_device_free(k.dev);
+        k.dev = allot_device_new(k.m, &o, k.d);
+        assert_non_null(k.dev);
+        const uint64_t args[] = {allot_alloc(k.dev, 4096, k.d),
+                                 allot_alloc(k.dev, 4096, k.d)};
+        assert_false(launch(&k, 2, 64, t[i].cluster, 2, args));
+        rt_told(&k, t[i].why);
+        rt_close(&k);
+    }
 }
 
 /* -- tensor copies -- */
@@ -661,7 +693,8 @@ main(void)
         cmocka_unit_test(bulk_copies_move_bytes),
         cmocka_unit_test(reductions_combine),
         cmocka_unit_test(mbarriers_of_other_blocks_take_arrivals_and_bytes),
-        cmocka_unit_test(errors_are_told),
+        cmocka_unit_test(errors_are_explained),
+        cmocka_unit_test(what_is_not_simulated_is_refused),
         cmocka_unit_test(tensor_copies_follow_the_map),
         cmocka_unit_test(tensor_reductions_combine_elements),
         cmocka_unit_test(loads_convert_to_the_types_of_the_map),

@@ -180,7 +180,7 @@ run(struct rt_kit *k, const char *source, unsigned grid, uint32_t n, unsigned th
 #define OUT "mul.wide.u32 %d1, %r4, 4; add.u64 %d1, %d0, %d1;\n"
 
 /* Each thread reads its word of the next rank, by four kinds of address: all must be equal; and
- * stores to the one behind. */
+ * stores it there, so that each has what the one before it read. */
 static const char ring[] = OPEN NEXT OUT
     "mad.lo.u32 %r8, %r1, 1000, %r0; st.shared.u32 [%r6], %r8;\n" SYNC
     "mapa.shared::cluster.u32 %r9, %r6, %r7; ld.shared::cluster.u32 %r10, [%r9];\n"
@@ -287,6 +287,32 @@ threads_arrive_in_any_path_and_ended_ones_count(void **state)
     rt_close(&k);
 }
 
+/* A block without a cluster is one: its warps meet, with timing too, and those that have ended
+ * are not waited for. */
+static const char alone[] = OPEN OUT
+    "setp.ge.u32 %p0, %r0, 32; @%p0 st.shared.u32 [%r6], %r4;\n" SYNC
+    "xor.b32 %r8, %r0, 32; shl.b32 %r8, %r8, 2; mov.u32 %r9, s; add.u32 %r9, %r9, %r8;\n"
+    "ld.shared.u32 %r10, [%r9]; st.global.u32 [%d1], %r10; @%p0 exit;\n" SYNC
+    "add.u32 %r10, %r10, 1; st.global.u32 [%d1], %r10; ret;\n}\n";
+
+static void
+a_block_alone_meets_at_its_barrier(void **state)
+{
+    static const struct allot_options modes[] = {{.functional = true}, {0}};
+    for (int mode = 0; mode < 2; mode++) {
+        struct rt_kit k;
+        uint32_t got[5 * 64];
+        rt_open(&k, alone, &modes[mode]);
+        uint64_t out = allot_alloc(k.dev, sizeof got, k.d);
+        if (!rt_try(&k, 5, 64, 1, &out))
+            rt_fail(&k, "alone");
+        assert_true(allot_read(k.dev, out, got, sizeof got, k.d));
+        for (uint32_t i = 0; i < 5 * 64; i++)
+            assert_int_equal(got[i], i % 64 < 32 ? i + 32 + 1 : 0);
+        rt_close(&k);
+    }
+}
+
 static void
 faults(const char *body, const char *why)
 {
@@ -370,6 +396,7 @@ main(void)
         cmocka_unit_test(blocks_reach_the_scratchpads_of_their_cluster),
         cmocka_unit_test(atomics_reach_them_too),
         cmocka_unit_test(threads_arrive_in_any_path_and_ended_ones_count),
+        cmocka_unit_test(a_block_alone_meets_at_its_barrier),
         cmocka_unit_test(what_is_undefined_is_a_fault),
         cmocka_unit_test(clusters_that_cannot_be_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
