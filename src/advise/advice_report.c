@@ -66,7 +66,7 @@ limits_text(const struct facts *k, struct strbuf *b)
                   l->clear ? "" : "nothing in particular; most by ",
                   limits_rows[l->cause].words, 100 * l->value[l->cause]);
     if (l->cause == LIMIT_blocks)
-        strbuf_printf(b, ": %llu of %u threads, the GPU holds %llu",
+        strbuf_printf(b, ": %llu blocks of %u threads, the GPU holds %llu",
                       (unsigned long long)k->blocks, k->threads,
                       (unsigned long long)k->resident * k->sms);
     for (enum limit_id i = 0; i < LIMITS; i++)
