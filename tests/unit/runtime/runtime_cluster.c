@@ -290,7 +290,9 @@ threads_arrive_in_any_path_and_ended_ones_count(void **state)
 /* A block without a cluster is one: its warps meet, with timing too, and those that have ended
  * are not waited for. */
 static const char alone[] = OPEN OUT
-    "setp.ge.u32 %p0, %r0, 32; @%p0 st.shared.u32 [%r6], %r4;\n" SYNC
+    "setp.ge.u32 %p0, %r0, 32; @%p0 st.shared.u32 [%r6], %r4;\n"
+    "@!%p0 bra MEET; mov.u32 %r11, 200;\n" /* the second warp comes late */
+    "LATE: sub.u32 %r11, %r11, 1; setp.ne.u32 %p1, %r11, 0; @%p1 bra LATE;\nMEET:\n" SYNC
     "xor.b32 %r8, %r0, 32; shl.b32 %r8, %r8, 2; mov.u32 %r9, s; add.u32 %r9, %r9, %r8;\n"
     "ld.shared.u32 %r10, [%r9]; st.global.u32 [%d1], %r10; @%p0 exit;\n" SYNC
     "add.u32 %r10, %r10, 1; st.global.u32 [%d1], %r10; ret;\n}\n";
