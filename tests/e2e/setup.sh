@@ -61,6 +61,25 @@ has err "x: cmake failed"
 check "another system: no names" 1 on arch "" tree/x packages
 has err "tools/packages.txt has those of Debian, Ubuntu and Fedora"
 
+# ./x test runs the tests of the build that it names. Stand-ins say how they are called.
+for f in cmake ctest; do
+    printf '#!/bin/sh\necho "%s $*" >>calls\n' $f >fake/$f
+done
+printf '#!/bin/sh\necho 1.11.1\n' >fake/ninja
+chmod +x fake/ninja fake/ctest
+for f in printf grep rm tail; do
+    [ -e fake/$f ] || ln -s "$(command -v $f)" fake/$f
+done
+runs() { rm -f tree/calls && on arch "" env PATH="$dir/fake" "$(command -v sh)" tree/x "$@"; }
+check "test" 0 runs test -R one
+is "tests of" "$(sed -n 's/^ctest --test-dir \([^ ]*\) .*/\1/p' tree/calls)" build/release
+check "test asan" 0 runs test asan -R one
+is "tests under sanitizers of" "$(sed -n 's/^ctest --test-dir \([^ ]*\) .*/\1/p' tree/calls)" build/asan
+is "built for them" "$(grep -c '^cmake --build --preset asan --target all all-tests -- --quiet' tree/calls)" 1
+printf '#!/bin/sh\necho 1.10.1\n' >fake/ninja
+check "an older ninja" 0 runs test
+is "is not told to be quiet" "$(grep -c -e --quiet tree/calls)" 0
+
 # What other package managers are given has this version.
 version=$(sed -n 's/^#define ALLOT_VERSION "\(.*\)"/\1/p' "$src/include/allot/allot.h")
 is "the recipe's version" "$(sed -n 's/^  version: "\(.*\)"/\1/p' "$src/recipe/recipe.yaml")" "$version"
